@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The whole contract between the front end and a backend. The front end has checked problem and buffers; a backend
+// trusts them.
+#pragma once
+
+#include "phase.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace ct3d {
+
+class Report;
+
+// What a kernel may look at to decide whether it takes a problem, and how.
+struct PlanContext {
+    const Desc &desc;
+    const PhaseTable &phases;
+    int32_t device;
+    int32_t threads; // at least 1; only the CPU looks at it
+};
+
+// A problem prepared for one kernel: immutable, so execute may run in several threads at once.
+class Kernel {
+public:
+    virtual ~Kernel() = default;
+    virtual uint64_t workspace_size() const = 0;
+    virtual void execute(const ct3d_buffers &) const = 0;
+    virtual void describe(Report &) const {} // the configuration, as fields
+};
+
+// A kernel that a backend can offer. Candidates stand in one list per backend, the general one last.
+struct Candidate {
+    const char *name;
+    // Why the kernel cannot take the problem; empty if it can.
+    std::string (*refusal)(const PlanContext &);
+    // Estimated time in seconds, comparable among the candidates of one backend; the least is prepared first.
+    double (*cost)(const PlanContext &);
+    // Throws Error(CT3D_UNSUPPORTED) where only the attempt can tell that the kernel cannot take the problem.
+    std::unique_ptr<Kernel> (*prepare)(const PlanContext &);
+};
+
+struct Backend {
+    int32_t id; // CT3D_BACKEND_*
+    const char *name;
+    void (*probe)(ct3d_backend_info &);                // fills device_count, version, reason
+    void (*device_info)(int32_t device, ct3d_device_info &);
+    int32_t (*default_threads)();                      // 1 where the backend has no use for threads
+    std::span<const Candidate> (*candidates)();
+    void *(*alloc)(int32_t device, uint64_t bytes);    // throws Error
+    void (*free)(int32_t device, void *);
+    void (*copy)(int32_t device, void *destination, const void *source, uint64_t bytes);
+    void (*zero)(int32_t device, void *stream, void *memory, uint64_t bytes); // only enqueues on a GPU
+    void (*synchronize)(int32_t device);
+};
+
+} // namespace ct3d

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What the kernels of oneDNN have in common: when they may run, and what they say where they may not.
+#pragma once
+
+#include "direct.hpp"
+#include "onednn_primitive.hpp"
+
+namespace ct3d::cpu::onednn {
+
+class OnednnKernel : public Kernel {
+public:
+    explicit OnednnKernel(const PlanContext &context)
+        : threads_(context.threads), direct_(direct_candidate.prepare(context)) {}
+
+    void execute(const ct3d_buffers &) const final;
+
+protected:
+    virtual void run(const ct3d_buffers &, dnnl::stream &) const = 0;
+
+    const int32_t threads_;
+    const std::unique_ptr<const Kernel> direct_; // runs where oneDNN cannot
+};
+
+// Why `attempt` (which may throw) fails for a problem; empty if it does not.
+template <class Attempt> std::string refusal_of(const PlanContext &context, Attempt &&attempt) {
+    if (context.desc.dtype == Dtype::f64)
+        return "oneDNN has no f64";
+    if (context.desc.batch == 0)
+        return {};
+    const ThreadScope scope(context.threads);
+    try {
+        translated(attempt);
+    } catch (const Error &error) {
+        if (error.status() != CT3D_UNSUPPORTED)
+            throw;
+        return error.message();
+    }
+    return {};
+}
+
+} // namespace ct3d::cpu::onednn

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "onednn_primitive.hpp"
+
+namespace ct3d::cpu::onednn {
+
+const dnnl::engine &engine() {
+    // Never destroyed, so that plans may outlive the library's other objects at exit.
+    static const dnnl::engine &instance = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+    return instance;
+}
+
+dnnl::primitive_attr attributes() {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
+    return attr;
+}
+
+void rethrow(const dnnl::error &error) {
+    const ct3d_status status = error.status == dnnl_out_of_memory    ? CT3D_OUT_OF_MEMORY
+                               : error.status == dnnl_unimplemented ? CT3D_UNSUPPORTED
+                                                                    : CT3D_INTERNAL;
+    throw Error(status, "oneDNN: %s", error.what());
+}
+
+#ifdef _OPENMP
+ThreadScope::ThreadScope(int32_t threads) : saved_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+ThreadScope::~ThreadScope() { omp_set_num_threads(saved_); }
+bool can_run(int32_t threads) { return threads == 1 || !(forked() || omp_in_parallel()); }
+#else
+ThreadScope::ThreadScope(int32_t) : saved_(1) {}
+ThreadScope::~ThreadScope() = default;
+bool can_run(int32_t threads) { return threads == 1; }
+#endif
+
+Reorder::Reorder(const MemoryDesc &from_desc, const MemoryDesc &to_desc) : from(from_desc), to(to_desc) {
+    if (from == to)
+        return;
+    const dnnl::reorder::primitive_desc desc(engine(), from, engine(), to, attributes());
+    scratchpad = desc.scratchpad_desc();
+    primitive = dnnl::reorder(desc);
+}
+
+void Reorder::run(dnnl::stream &stream, void *source, void *target, void *scratch) const {
+    primitive.execute(stream, {{DNNL_ARG_FROM, memory_at(from, source)},
+                               {DNNL_ARG_TO, memory_at(to, target)},
+                               {DNNL_ARG_SCRATCHPAD, memory_at(scratchpad, scratch)}});
+}
+
+} // namespace ct3d::cpu::onednn

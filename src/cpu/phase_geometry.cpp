@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "phase_geometry.hpp"
+
+#include "parallel.hpp"
+#include "workspace.hpp"
+
+#include <algorithm>
+
+namespace ct3d::cpu {
+
+namespace {
+
+constexpr int64_t box_target = 8 << 20;      // bytes of boxes staged at once, so that they stay in the last-level cache
+constexpr double item_target = 4e7;          // multiplications that pay for taking an item
+constexpr int64_t first_level_target = 20 << 10; // bytes of input
+constexpr double second_level_target = 256 << 10; // bytes of input that an item reads again for each block of channels
+constexpr int64_t least_channel_block = 8;
+constexpr double work_per_thread = 2e5;      // multiplications and elements
+constexpr int64_t items_per_thread = 4;      // for balance
+constexpr double stream_threshold = 8 << 20; // bytes of output that are written around the caches
+constexpr uint64_t most_scratch = 768 << 10; // bytes per thread
+
+struct Span {
+    int64_t low, extent;
+};
+
+// The input indices that the taps of all phases of an axis read.
+Span reach(const AxisTable &table) {
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (const AxisPhase &p : table.phases) {
+        low = std::min(low, p.first_in - (p.taps - 1) * table.in_step);
+        high = std::max(high, p.first_in + p.count - 1);
+    }
+    return {low, high - low + 1};
+}
+
+// How many outputs of an axis the largest residue has.
+int64_t lattice_extent(const PlanContext &c, size_t axis) {
+    return (c.desc.out[axis] - 1) / c.desc.stride[axis] + 1;
+}
+
+// Every residue has as many outputs as the box has inputs, and all phases read just these, one tap each.
+bool plain(const AxisTable &table, Span span, int64_t lattice) {
+    return lattice == span.extent && std::all_of(table.phases.begin(), table.phases.end(), [&](const AxisPhase &p) {
+               return p.taps == 1 && p.first_in == span.low && p.count == span.extent;
+           });
+}
+
+int64_t most_taps(const AxisTable &table) {
+    int64_t most = 0;
+    for (const AxisPhase &p : table.phases)
+        most = std::max(most, p.taps);
+    return most;
+}
+
+void set_box(const PlanContext &c, PhaseGeometry &g) {
+    const auto &axis = c.phases.axis;
+    const Span z = reach(axis[0]), y = reach(axis[1]), x = reach(axis[2]);
+    g.low_y = y.low;
+    g.height = y.extent;
+    g.low_x = x.low;
+    g.columns = lattice_extent(c, 2);
+    g.width = std::max(x.extent, g.columns);
+    g.plane = g.height * g.width;
+    g.unpadded = y.low == 0 && x.low == 0 && g.height == c.desc.in[1] && g.width == c.desc.in[2];
+    g.folded = z.low >= 0 && z.low + z.extent <= c.desc.in[0] && plain(axis[0], z, lattice_extent(c, 0)) &&
+               plain(axis[1], y, lattice_extent(c, 1)) && plain(axis[2], x, g.columns);
+    // Dropped lanes may read past the last one. An odd number of cache lines spreads the channels over the sets of a
+    // cache.
+    const int64_t line = cache_line / static_cast<int64_t>(g.compute_size);
+    const int64_t used = c.desc.in[0] * g.plane + g.width + g.lanes;
+    g.channel_stride = ((used + line - 1) / line | 1) * line;
+    g.box = c.desc.in_channels_per_group() * g.channel_stride;
+}
+
+void set_tile(const Desc &d, std::span<const TileShape> shapes, PhaseGeometry &g) {
+    const int64_t channels = d.out_channels_per_group();
+    // The smallest tile that takes all channels at once, or else the largest.
+    TileShape best = shapes.front();
+    for (const TileShape &shape : shapes)
+        if (static_cast<int64_t>(shape.rows) >= channels)
+            best = shape;
+    g.tile_rows = static_cast<int64_t>(best.rows);
+    g.tile_vectors = static_cast<int64_t>(best.vectors);
+    g.blocks = (channels + g.tile_rows - 1) / g.tile_rows;
+}
+
+// Rows per item, at most `most`, with the fewest lanes computed over all items: a short run of rows may fill its last
+// tile badly.
+int64_t best_chunk_rows(const PhaseGeometry &g, int64_t most) {
+    constexpr int64_t candidates = 64;
+    int64_t best = 1, least_lanes = INT64_MAX;
+    for (int64_t rows = most; rows >= 1 && rows > most - candidates; --rows) {
+        const int64_t chunks = (g.rows + rows - 1) / rows, rest = g.rows - (chunks - 1) * rows;
+        const int64_t lanes = (chunks - 1) * g.computed_lanes(rows) + g.computed_lanes(rest);
+        if (lanes < least_lanes) {
+            least_lanes = lanes;
+            best = rows;
+        }
+    }
+    return best;
+}
+
+void set_items(const PlanContext &c, PhaseGeometry &g) {
+    const Desc &d = c.desc;
+    g.plane_rows = lattice_extent(c, 1);
+    g.slabs = g.folded ? std::min(d.stride[0], d.out[0]) : d.out[0];
+    g.rows = g.plane_rows * (g.folded ? lattice_extent(c, 0) : 1);
+    const int64_t box_bytes = std::max<int64_t>(1, g.box * d.groups * static_cast<int64_t>(g.compute_size));
+    g.samples = std::clamp<int64_t>(box_target / box_bytes, 1, d.batch);
+
+    const double items = static_cast<double>(g.samples) * static_cast<double>(d.groups * g.slabs);
+    const double per_row = std::max(1.0, g.computed_multiplications / static_cast<double>(d.batch) /
+                                             static_cast<double>(d.groups * g.slabs) / static_cast<double>(g.rows));
+    const double wanted = std::max(1.0, items_per_thread * g.threads / items);
+    const double row_bytes = static_cast<double>(d.in_channels_per_group() * most_taps(c.phases.axis[0]) * g.width) *
+                             static_cast<double>(g.compute_size);
+    const double most = std::min({static_cast<double>(g.rows) / wanted, item_target / per_row,
+                                  second_level_target / row_bytes});
+    const int64_t tile_rows = std::min((g.tile_lanes() + g.width - 1) / g.width, g.rows);
+    g.chunk_rows = best_chunk_rows(g, std::max(static_cast<int64_t>(most), tile_rows));
+    const double still_wanted = wanted / static_cast<double>(g.row_chunks());
+    g.chunk_blocks = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(g.blocks) / still_wanted), 1, g.blocks);
+    const int64_t size = static_cast<int64_t>(element_size(d.dtype));
+    g.stream_planes = static_cast<double>(size) * static_cast<double>(d.y_elements()) > stream_threshold;
+    g.stream_rows = g.stream_planes && d.out[2] * size % cache_line == 0;
+    // Channels-last outputs are written some cache lines at a time, others a tile's channels at a time.
+    g.emit_blocks = d.layout == Layout::ndhwc ? std::clamp<int64_t>(64 / g.tile_rows, 1, g.chunk_blocks) : 1;
+}
+
+// The rows of input that a tile reads of a channel, over all taps, should stay in the first-level cache.
+void set_channel_block(const PlanContext &c, PhaseGeometry &g) {
+    const int64_t size = static_cast<int64_t>(g.compute_size);
+    const int64_t rows = most_taps(c.phases.axis[0]) * most_taps(c.phases.axis[1]);
+    const int64_t row_bytes = (g.tile_lanes() + most_taps(c.phases.axis[2])) * size + cache_line;
+    g.channel_block = std::max<int64_t>(first_level_target / (rows * row_bytes), least_channel_block);
+}
+
+void set_workspace(const PlanContext &c, PhaseGeometry &g) {
+    const Desc &d = c.desc;
+    const int64_t size = static_cast<int64_t>(g.compute_size);
+    const int64_t volume = d.kernel[0] * d.kernel[1] * d.kernel[2];
+    const auto bytes = [&](int64_t elements) { return aligned_size(static_cast<uint64_t>(elements * size)); };
+    g.bias_bytes = bytes(d.out_channels);
+    g.weights_bytes = bytes(d.groups * g.blocks * g.tile_rows * volume * d.in_channels_per_group());
+    g.boxes_bytes = bytes(g.samples * d.groups * g.box);
+    g.most_taps = most_taps(c.phases.axis[0]) * most_taps(c.phases.axis[1]) * d.kernel[2];
+    g.taps_bytes = aligned_size(static_cast<uint64_t>(2 * g.most_taps) * sizeof(int64_t));
+    g.scratch_bytes = bytes(std::ssize(c.phases.axis[2].phases) * g.emit_blocks * g.tile_rows * g.tile_lanes());
+}
+
+// Multiplications as the tiles do them.
+double computed(const PlanContext &c, const PhaseGeometry &g) {
+    double taps = static_cast<double>(c.desc.batch) * static_cast<double>(c.desc.in_channels) *
+                  static_cast<double>(g.blocks * g.tile_rows) * c.phases.axis[0].pairs;
+    const auto sum = [](const AxisTable &table, int64_t count_of_all) {
+        double total = 0;
+        for (const AxisPhase &p : table.phases)
+            total += static_cast<double>(p.taps) * static_cast<double>(count_of_all ? count_of_all : p.count);
+        return total;
+    };
+    return taps * sum(c.phases.axis[1], 0) * sum(c.phases.axis[2], g.width);
+}
+
+template <class T> void set_compute_type(const TileSet<T> &tiles, const Desc &d, PhaseGeometry &g) {
+    g.compute_size = sizeof(T);
+    g.lanes = static_cast<int64_t>(tiles.lanes);
+    set_tile(d, tiles.shapes, g);
+}
+
+} // namespace
+
+int64_t PhaseGeometry::even_tile(int64_t run) const {
+    const int64_t all = (run + lanes - 1) / lanes, tiles = (all + tile_vectors - 1) / tile_vectors;
+    return (all + tiles - 1) / tiles * lanes;
+}
+
+int64_t PhaseGeometry::computed_lanes(int64_t rows_of_run) const {
+    const int64_t run = (rows_of_run - 1) * width + columns, tile = even_tile(run);
+    return (run + tile - 1) / tile * tile;
+}
+
+uint64_t PhaseGeometry::workspace() const {
+    return bias_bytes + weights_bytes + boxes_bytes + static_cast<uint64_t>(threads) * (taps_bytes + scratch_bytes);
+}
+
+double phase_cost(const PlanContext &c, const PhaseGeometry &g) {
+    constexpr double efficiency = 0.8, bytes_per_second = 1e10; // of a thread
+    const Desc &d = c.desc;
+    const double rate = efficiency * best_isa().flops_per_thread * 4 / static_cast<double>(g.compute_size);
+    const double bytes = 2 * static_cast<double>(element_size(d.dtype)) * total_elements(d);
+    return (2 * g.computed_multiplications / rate + bytes / bytes_per_second) / g.threads;
+}
+
+std::string make_phase_geometry(const PlanContext &c, PhaseGeometry &g) {
+    const Desc &d = c.desc;
+    if (d.op != Op::forward)
+        return "only forward";
+    if (c.phases.phases() == 0)
+        return "no output has taps";
+    if (d.stride[2] > most_residues)
+        return "stride[2] is over 1024";
+    if (d.dtype == Dtype::f64)
+        set_compute_type(best_isa().phase_f64.tiles, d, g);
+    else
+        set_compute_type(best_isa().phase_f32.tiles, d, g);
+    set_box(c, g);
+    g.computed_multiplications = computed(c, g);
+    g.threads = worthwhile_threads(c.threads, g.computed_multiplications + total_elements(d), work_per_thread);
+    set_channel_block(c, g);
+    set_items(c, g);
+    set_workspace(c, g);
+    if (g.taps_bytes > most_scratch || g.scratch_bytes > most_scratch || g.taps_bytes + g.scratch_bytes > most_scratch)
+        return "too many taps or phases for its lists";
+    if (g.workspace() > workspace_limit(c))
+        return "its workspace would be over the limit";
+    return {};
+}
+
+} // namespace ct3d::cpu

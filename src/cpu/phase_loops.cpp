@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Compiled once per instruction set: the inner loops of the phase kernel.
+#include "phase_loops.hpp"
+
+#include "convert.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define CT3D_ISA_STREAM(to, from) _mm512_stream_ps(to, _mm512_load_ps(from))
+#elif defined(__AVX__)
+#include <immintrin.h>
+#define CT3D_ISA_STREAM(to, from) _mm256_stream_ps(to, _mm256_load_ps(from))
+#elif defined(__SSE__)
+#include <immintrin.h>
+#define CT3D_ISA_STREAM(to, from) _mm_stream_ps(to, _mm_load_ps(from))
+#endif
+
+namespace ct3d::cpu::CT3D_ISA {
+
+namespace {
+
+constexpr size_t cache_line = 64;
+
+template <class T> struct Vector {
+    typedef T type __attribute__((vector_size(CT3D_ISA_VECTOR)));
+    static constexpr size_t lanes = CT3D_ISA_VECTOR / sizeof(T);
+
+    static type load(const T *from) {
+        type v;
+        std::memcpy(&v, from, CT3D_ISA_VECTOR);
+        return v;
+    }
+    static void store(T *to, type v) { std::memcpy(to, &v, CT3D_ISA_VECTOR); }
+};
+
+// Copies to memory that is not read again soon: whole cache lines around the caches, the rest as usual. Both
+// addresses have the same place in a cache line.
+void stream_copy(void *to, const void *from, size_t bytes) {
+    auto *out = static_cast<unsigned char *>(to);
+    const auto *in = static_cast<const unsigned char *>(from);
+#ifdef CT3D_ISA_STREAM
+    const size_t past = reinterpret_cast<uintptr_t>(out) % cache_line;
+    const size_t head = std::min((cache_line - past) % cache_line, bytes);
+    const size_t body = (bytes - head) / cache_line * cache_line;
+    std::memcpy(out, in, head);
+    for (size_t at = head; at < head + body; at += CT3D_ISA_VECTOR)
+        CT3D_ISA_STREAM(reinterpret_cast<float *>(out + at), reinterpret_cast<const float *>(in + at));
+    out += head + body;
+    in += head + body;
+    bytes -= head + body;
+#endif
+    std::memcpy(out, in, bytes);
+}
+
+// The sums stay in registers over all taps and channels: R*V of them, and per channel V loads and R broadcasts.
+template <class T, size_t R, size_t V> void tile(const TileTask<T> &t) {
+    using Vec = Vector<T>;
+    typename Vec::type sum[R][V] = {};
+    for (int64_t first = 0; first < t.channels; first += t.channel_block) {
+        const int64_t count = std::min(t.channel_block, t.channels - first);
+        for (int64_t tap = 0; tap < t.taps; ++tap) {
+            const T *x = t.x + t.x_offset[tap] + first * t.channel_stride;
+            const T *w = t.w + t.w_offset[tap] + first * static_cast<int64_t>(R);
+            for (int64_t c = 0; c < count; ++c, x += t.channel_stride, w += R) {
+                typename Vec::type v[V];
+#pragma GCC unroll 8
+                for (size_t j = 0; j < V; ++j)
+                    v[j] = Vec::load(x + j * Vec::lanes);
+#pragma GCC unroll 8
+                for (size_t i = 0; i < R; ++i)
+#pragma GCC unroll 8
+                    for (size_t j = 0; j < V; ++j)
+                        sum[i][j] += w[i] * v[j];
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (size_t i = 0; i < R; ++i)
+#pragma GCC unroll 8
+        for (size_t j = 0; j < V; ++j)
+            Vec::store(t.out + static_cast<int64_t>(i) * t.out_stride + j * Vec::lanes, sum[i][j]);
+}
+
+// Two thirds to three quarters of the registers hold sums.
+constexpr TileShape shapes[] = {
+#if CT3D_ISA_REGISTERS >= 32
+    {8, 3}, {4, 6}, {2, 8}, {1, 8},
+#else
+    {4, 3}, {2, 4}, {1, 4},
+#endif
+};
+
+template <class T, size_t R, size_t V, size_t Most> TileFn<T> find_vectors(size_t vectors) {
+    if (vectors == V)
+        return tile<T, R, V>;
+    if constexpr (V < Most)
+        return find_vectors<T, R, V + 1, Most>(vectors);
+    return nullptr;
+}
+
+template <class T, size_t I = 0> TileFn<T> find_tile(size_t rows, size_t vectors) {
+    if (rows == shapes[I].rows)
+        return find_vectors<T, shapes[I].rows, 1, shapes[I].vectors>(vectors);
+    if constexpr (I + 1 < std::size(shapes))
+        return find_tile<T, I + 1>(rows, vectors);
+    return nullptr;
+}
+
+// Stands for the sums of a residue without taps; a run never has more outputs of one residue than a tile has lanes.
+template <class T> constexpr T zeros[8 * Vector<T>::lanes] = {};
+
+// One channel's run of outputs to `out`.
+template <class T, class E> using RunFn = void (*)(const EmitTask<T> &, int64_t channel, E *out);
+
+template <class T, class E, size_t S> void interleave(const EmitTask<T> &t, int64_t channel, E *out) {
+    const T bias = t.bias[channel];
+    const T *sums[S];
+    for (size_t r = 0; r < S; ++r)
+        sums[r] = t.sums[r] ? t.sums[r] + channel * t.sums_stride : zeros<T>;
+    const size_t count = static_cast<size_t>(t.count), whole = count / S;
+    for (size_t j = 0; j < whole; ++j)
+#pragma GCC unroll 4
+        for (size_t r = 0; r < S; ++r)
+            out[j * S + r] = narrow<E>(sums[r][j] + bias);
+    for (size_t q = whole * S; q < count; ++q)
+        out[q] = narrow<E>(sums[q % S][whole] + bias);
+}
+
+template <class T, class E> void scatter(const EmitTask<T> &t, int64_t channel, E *out) {
+    const T bias = t.bias[channel];
+    std::fill_n(out, t.count, narrow<E>(bias));
+    for (int64_t r = 0; r < t.stride; ++r) {
+        if (!t.sums[r])
+            continue;
+        const T *sums = t.sums[r] + channel * t.sums_stride;
+        for (int64_t q = r; q < t.count; q += t.stride)
+            out[q] = narrow<E>(*sums++ + bias);
+    }
+}
+
+template <class T, class E> RunFn<T, E> find_run(int64_t stride) {
+    switch (stride) {
+    case 1: return interleave<T, E, 1>;
+    case 2: return interleave<T, E, 2>;
+    case 3: return interleave<T, E, 3>;
+    case 4: return interleave<T, E, 4>;
+    default: return scatter<T, E>;
+    }
+}
+
+// What is streamed is made here first, at the same place in a cache line as where it goes.
+template <class E> struct Buffer {
+    static constexpr int64_t most = 4096 / sizeof(E);
+    alignas(cache_line) E elements[most + cache_line / sizeof(E)];
+
+    E *at_place_of(const E *out) { return elements + reinterpret_cast<uintptr_t>(out) % cache_line / sizeof(E); }
+};
+
+template <class E> void fill(E *out, int64_t count, E value, bool stream) {
+    if (!stream) {
+        std::fill_n(out, count, value);
+        return;
+    }
+    Buffer<E> buffer;
+    std::fill(std::begin(buffer.elements), std::end(buffer.elements), value);
+    for (int64_t first = 0; first < count; first += buffer.most)
+        stream_copy(out + first, buffer.at_place_of(out + first),
+                    static_cast<size_t>(std::min(buffer.most, count - first)) * sizeof(E));
+}
+
+template <class T, class E> void emit_ncdhw(const EmitTask<T> &t) {
+    const RunFn<T, E> run = find_run<T, E>(t.stride);
+    for (int64_t channel = 0; channel < t.channels; ++channel) {
+        E *out = static_cast<E *>(t.out) + channel * t.channel_stride;
+        if (!t.sums) {
+            fill(out, t.count, narrow<E>(t.bias[channel]), t.stream);
+        } else if (t.stream && t.count <= Buffer<E>::most) {
+            Buffer<E> buffer;
+            E *const staged = buffer.at_place_of(out);
+            run(t, channel, staged);
+            stream_copy(out, staged, static_cast<size_t>(t.count) * sizeof(E));
+        } else {
+            run(t, channel, out);
+        }
+    }
+}
+
+template <class T, class E> void emit_ndhwc(const EmitTask<T> &t) {
+    for (int64_t r = 0; r < t.stride; ++r) {
+        const T *sums = t.sums ? t.sums[r] : nullptr;
+        for (int64_t q = r; q < t.count; q += t.stride) {
+            E *out = static_cast<E *>(t.out) + q * t.step;
+            if (sums) {
+                for (int64_t c = 0; c < t.channels; ++c)
+                    out[c] = narrow<E>(sums[c * t.sums_stride] + t.bias[c]);
+                ++sums;
+            } else {
+                for (int64_t c = 0; c < t.channels; ++c)
+                    out[c] = narrow<E>(t.bias[c]);
+            }
+        }
+    }
+}
+
+template <class T, class E> void stage(const void *from, int64_t stride, T *to, int64_t count) {
+    const E *source = static_cast<const E *>(from);
+    if (stride == 1)
+        for (int64_t i = 0; i < count; ++i)
+            to[i] = widen(source[i]);
+    else
+        for (int64_t i = 0; i < count; ++i)
+            to[i] = widen(source[i * stride]);
+}
+
+template <class T, class E> void pack(const PackTask<T> &t) {
+    const E *from = static_cast<const E *>(t.from);
+    for (int64_t k = 0; k < t.taps; ++k) {
+        T *to = t.to + k * t.step;
+        for (int64_t r = 0; r < t.channels; ++r)
+            to[r] = widen(from[r * t.channel_stride + k * t.tap_stride]);
+        std::fill(to + t.channels, to + t.rows, T{0});
+    }
+}
+
+// The instance of a function template for the tensors' type.
+#define CT3D_SELECT(function, dtype)                                                                                   \
+    ((dtype) == Dtype::f16 ? function<float, Half> : (dtype) == Dtype::bf16 ? function<float, Bfloat> : function<float, float>)
+
+EmitFn<float> emit_f32(Dtype dtype, Layout layout) {
+    return layout == Layout::ndhwc ? CT3D_SELECT(emit_ndhwc, dtype) : CT3D_SELECT(emit_ncdhw, dtype);
+}
+StageFn<float> stage_f32(Dtype dtype) { return CT3D_SELECT(stage, dtype); }
+PackFn<float> pack_f32(Dtype dtype) { return CT3D_SELECT(pack, dtype); }
+
+EmitFn<double> emit_f64(Dtype, Layout layout) {
+    return layout == Layout::ndhwc ? emit_ndhwc<double, double> : emit_ncdhw<double, double>;
+}
+StageFn<double> stage_f64(Dtype) { return stage<double, double>; }
+PackFn<double> pack_f64(Dtype) { return pack<double, double>; }
+
+} // namespace
+
+const PhaseLoops<float> phase_loops_f32{
+    {Vector<float>::lanes, shapes, find_tile<float>}, emit_f32, stage_f32, pack_f32};
+const PhaseLoops<double> phase_loops_f64{
+    {Vector<double>::lanes, shapes, find_tile<double>}, emit_f64, stage_f64, pack_f64};
+
+} // namespace ct3d::cpu::CT3D_ISA

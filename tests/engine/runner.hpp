@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Runs one case between guard bands and judges each output element.
+#pragma once
+
+#include "bounds.hpp"
+#include "plan.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ct3d::engine {
+
+using Execute = std::function<ct3d_status(const ct3d_plan *, const ct3d_buffers *)>;
+
+struct RunOptions {
+    PlanRequest plan;
+    uint64_t seed = 1;
+    double max_memory = 8e9; // bytes: tensors, workspace and reference
+    Execute execute = ct3d_execute;
+};
+
+enum class Status { passed, failed, skipped };
+
+// The element that is worst against its bound.
+struct Element {
+    const char *tensor; // "y", "dx", "dw", "dbias"
+    Index index;
+    double expected, got, bound;
+    int64_t products;
+};
+
+struct Result {
+    Status status = Status::passed;
+    std::string reason; // why it failed or was skipped, one line
+    std::string kernel; // empty if there was no plan
+    std::optional<Element> worst;
+    int64_t checked = 0; // elements
+    int64_t wrong = 0;
+    bool sampled = false; // not every element was checked
+};
+
+Result run(const Case &, const RunOptions &);
+
+// Problems of at most this many products have every element checked.
+inline constexpr double all_elements_products = 1e9;
+inline constexpr int64_t sampled_elements = 10000;
+
+const char *name(Status);
+std::string describe(const Element &);
+
+} // namespace ct3d::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The cases of tests/cases, whole or in their small form, with every fill, type, layout and operation.
+//
+// By default each case runs with every fill as its line says, and once more per fill with other selectors, drawn so that
+// all of their values come up; CT3D_TEST_FULL=1 runs the full matrix on every kernel.
+#include "case_runs.hpp"
+#include "geometry.hpp"
+#include "plan.hpp"
+#include "selector.hpp"
+#include "support.h"
+
+#include <algorithm>
+
+namespace {
+
+using ct3d::engine::Case;
+using ct3d::engine::Selectors;
+using ct3d::tests::CaseRuns;
+
+const char *const fills[] = {"symmetric", "exact", "positive", "constant", "identity", "onehot"};
+constexpr uint64_t seed = 1;
+
+std::vector<Case> cases_of(const char *file) {
+    return ct3d::engine::parse_file(std::string(CASES_DIRECTORY) + "/" + file);
+}
+
+bool is_large(const Case &c) {
+    return ct3d::engine::products(c.problem) > 1e9 || ct3d::engine::tensor_bytes(c.problem) > 1e9;
+}
+
+// Once, on the kernel that a user would get.
+void run_large(CaseRuns &runs, Case c) {
+    ct3d::engine::set_key(c, "fill", "exact");
+    runs.run(c);
+}
+
+// The n-th of the selectors' combinations, such that neighbours differ in most of them.
+Case nth_variant(Case c, size_t n) {
+    static const char *const dtypes[] = {"f32", "bf16", "f16", "f64"};
+    static const char *const layouts[] = {"ncdhw", "ndhwc"}, *const wlayouts[] = {"iodhw", "idhwo"};
+    static const char *const all_ops[] = {"forward", "backward_data", "backward_weights"};
+    ct3d::engine::set_key(c, "dtype", dtypes[n % 4]);
+    ct3d::engine::set_key(c, "layout", layouts[n / 2 % 2]);
+    ct3d::engine::set_key(c, "wlayout", wlayouts[n / 3 % 2]);
+    ct3d::engine::set_key(c, "op", all_ops[n % 3]);
+    ct3d::engine::set_key(c, "bias", n % 5 ? "1" : "0");
+    return c;
+}
+
+void run_sparse(CaseRuns &runs, const Case &c, size_t number) {
+    for (size_t f = 0; f < std::size(fills); ++f) {
+        Case as_written = c;
+        ct3d::engine::set_key(as_written, "fill", fills[f]);
+        runs.run(as_written);
+        const Case variant = nth_variant(as_written, 7 * number + 5 * f);
+        const std::vector<std::string> kernels = ct3d::engine::kernel_names(variant.problem, {});
+        runs.run(variant, kernels[(number + f) % kernels.size()]);
+    }
+}
+
+void run_full(CaseRuns &runs, const Case &c) {
+    const Selectors all{{"dtype", "all"}, {"math", "all"}, {"layout", "all"}, {"wlayout", "all"},
+                        {"op", "all"},    {"bias", "all"}, {"fill", "all"}};
+    for (const Case &each : ct3d::engine::expand(c, all))
+        for (const std::string &kernel : ct3d::engine::kernel_names(each.problem, {}))
+            runs.run(each, kernel);
+}
+
+void run_cases(const std::vector<Case> &cases) {
+    CaseRuns runs(seed);
+    for (size_t i = 0; i < cases.size(); ++i)
+        if (is_large(cases[i]))
+            run_large(runs, cases[i]);
+        else if (ct3d::tests::full_matrix())
+            run_full(runs, cases[i]);
+        else
+            run_sparse(runs, cases[i], i);
+    runs.finish();
+}
+
+void cases_pass(void **) { run_cases(cases_of("cases.txt")); }
+
+void small_forms_of_the_suite_pass(void **) {
+    std::vector<Case> cases = cases_of("suite.txt");
+    std::transform(cases.begin(), cases.end(), cases.begin(), ct3d::engine::small_form);
+    run_cases(cases);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(cases_pass),
+        cmocka_unit_test(small_forms_of_the_suite_pass),
+    };
+    return cmocka_run_group_tests_name("conformance", tests, nullptr, nullptr);
+}

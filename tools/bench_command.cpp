@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "bench.hpp"
+
+#include "commands.hpp"
+#include "document.hpp"
+#include "peer.hpp"
+#include "progress.hpp"
+
+#include <cstdio>
+#include <map>
+#include <utility>
+
+namespace ct3d::tool {
+namespace {
+
+using engine::BenchResult;
+
+constexpr double milli = 1e3, giga = 1e9;
+
+Json result_json(const Job &job, const BenchResult &r) {
+    Json json = describe_job(job, r.kernel);
+    if (!r.skipped.empty()) {
+        json["skipped"] = r.skipped;
+        return json;
+    }
+    json["time_ms"] = r.seconds * milli;
+    json["floor_ms"] = r.floor_seconds * milli;
+    json["flop"] = r.flop;
+    json["bytes"] = r.bytes;
+    if (r.peer_seconds) {
+        json["peer_format"] = r.peer;
+        json["peer_time_ms"] = *r.peer_seconds * milli;
+        json["peer_ratio"] = *r.peer_seconds / r.seconds;
+    } else if (!r.peer.empty()) {
+        json["peer_refusal"] = r.peer;
+    }
+    return json;
+}
+
+void print_header(const engine::Rates &rates, bool peer) {
+    std::printf("copy %.1f GB/s", rates.copy / giga);
+    if (rates.matmul > 0)
+        std::printf(", matmul %.0f GFLOP/s", rates.matmul / giga);
+    std::printf("\n%-20s %-14s %10s %9s %8s %7s%s\n", "case", "kernel", "ms", "GFLOP/s", "GB/s", "x floor",
+                peer ? "  peer ms  peer/ct3d" : "");
+}
+
+// The name with the keys that are not in their default.
+std::string label(const Job &job) {
+    const std::string line = engine::to_line(job.problem);
+    const size_t keys = line.find('=');
+    return keys == std::string::npos ? job.problem.name
+                                     : job.problem.name + line.substr(line.rfind(' ', keys));
+}
+
+void print_result(const Job &job, const BenchResult &r) {
+    if (!r.skipped.empty()) {
+        std::printf("skipped  %s  %s\n", arguments(job).c_str(), r.skipped.c_str());
+        return;
+    }
+    std::printf("%-20s %-14s %10.3f %9.1f %8.2f %7.2f", label(job).c_str(), r.kernel.c_str(), r.seconds * milli,
+                r.flop / r.seconds / giga, r.bytes / r.seconds / giga, r.seconds / r.floor_seconds);
+    if (r.peer_seconds)
+        std::printf(" %8.3f %9.2f  %s", *r.peer_seconds * milli, *r.peer_seconds / r.seconds, r.peer.c_str());
+    else if (!r.peer.empty())
+        std::printf("  no peer: %s", r.peer.c_str());
+    std::printf("\n");
+}
+
+void check_peer(const std::string &peer) {
+    if (!peer.empty() && !engine::have_peer())
+        throw engine::UsageError("--peer: this build has no oneDNN");
+}
+
+} // namespace
+
+int bench(const BenchOptions &options) {
+    check_peer(options.peer);
+    const std::vector<Job> jobs = make_jobs(options.cases, make_cases(options.cases, 0, 0));
+    Json document = make_document(jobs);
+    std::map<int32_t, engine::Rates> rates; // of each backend
+    bool any = false;
+    Progress progress(jobs.size());
+    for (const Job &job : jobs) {
+        progress.next(job.problem.name);
+        const engine::Place place = job.request.place;
+        const bool first = !rates.contains(place.backend);
+        if (first)
+            rates.emplace(place.backend, engine::measure_rates(place));
+        const engine::Rates &rate = rates.at(place.backend);
+        const engine::BenchOptions bench{job.request, options.max_memory_gb * giga, !options.peer.empty()};
+        const BenchResult result = engine::bench(job.problem, bench, rate);
+        any |= result.skipped.empty();
+        document["cases"].push_back(result_json(job, result));
+        progress.clear();
+        if (first)
+            print_header(rate, bench.peer);
+        print_result(job, result);
+        std::fflush(stdout);
+    }
+    write_file(options.json, document);
+    return any ? all_passed : nothing_ran;
+}
+
+} // namespace ct3d::tool

@@ -49,8 +49,7 @@ void print_header(const engine::Rates &rates, bool peer) {
 std::string label(const Job &job) {
     const std::string line = engine::to_line(job.problem);
     const size_t keys = line.find('=');
-    return keys == std::string::npos ? job.problem.name
-                                     : job.problem.name + line.substr(line.rfind(' ', keys));
+    return keys == std::string::npos ? job.problem.name : job.problem.name + line.substr(line.rfind(' ', keys));
 }
 
 void print_result(const Job &job, const BenchResult &r) {

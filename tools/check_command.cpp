@@ -13,8 +13,8 @@ using engine::Result;
 using engine::Status;
 
 Json element_json(const engine::Element &e) {
-    return {{"tensor", e.tensor},     {"index", e.index}, {"expected", e.expected},
-            {"got", e.got},           {"bound", e.bound}, {"products", e.products}};
+    return {{"tensor", e.tensor}, {"index", e.index}, {"expected", e.expected},
+            {"got", e.got},       {"bound", e.bound}, {"products", e.products}};
 }
 
 Json result_json(const Job &job, const Result &result) {

@@ -25,15 +25,16 @@ std::string value_list(const engine::Key &key) {
 
 void add_cases(CLI::App &command, CaseOptions &options) {
     options.backend = default_backend();
-    command.add_option("CASE", options.lines, "name N Cin Cout D,H,W kernel stride padding output_padding dilation "
-                                              "groups [key=value ...], quoted as one argument");
+    command.add_option("CASE", options.lines,
+                       "name N Cin Cout D,H,W kernel stride padding output_padding dilation "
+                       "groups [key=value ...], quoted as one argument");
     command.add_option("--cases", options.files, "A file with a case per line")->type_name("FILE");
     command.add_option("--backend", options.backend, "cpu, cuda, hip, all (default: CT3D_BACKEND, or cpu)");
     command.add_option("--kernel", options.kernel, "A kernel by name, or all that take the case");
     for (const engine::Key &key : engine::keys())
         command.add_option_function<std::string>(
-            std::string("--") + key.name, [&options, name = key.name](const std::string &v) { options.selectors[name] = v; },
-            value_list(key));
+            std::string("--") + key.name,
+            [&options, name = key.name](const std::string &v) { options.selectors[name] = v; }, value_list(key));
 }
 
 void add_max_memory(CLI::App &command, double &gigabytes) {

@@ -29,10 +29,8 @@ std::string device_of(const std::vector<Job> &jobs) {
 } // namespace
 
 Json make_document(const std::vector<Job> &jobs) {
-    return {{"version", ct3d_version_string()},
-            {"device", device_of(jobs)},
-            {"date", utc_now()},
-            {"cases", Json::array()}};
+    return {
+        {"version", ct3d_version_string()}, {"device", device_of(jobs)}, {"date", utc_now()}, {"cases", Json::array()}};
 }
 
 Json describe_job(const Job &job, const std::string &kernel) {

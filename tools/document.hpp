@@ -16,8 +16,8 @@ Json make_document(const std::vector<Job> &);
 // The job's name, line and selectors; `kernel` is the one that ran.
 Json describe_job(const Job &, const std::string &kernel);
 
-void print(const Json &);                                // to standard output
-void write_file(const std::string &path, const Json &);  // nothing if the path is empty
+void print(const Json &);                               // to standard output
+void write_file(const std::string &path, const Json &); // nothing if the path is empty
 
 std::string backend_name(int32_t backend);
 

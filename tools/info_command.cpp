@@ -24,12 +24,9 @@ ct3d_device_info device_info(int32_t backend, int32_t device) {
 }
 
 Json device_json(const ct3d_device_info &info) {
-    return {{"device", info.device},
-            {"name", info.name},
-            {"arch", info.arch},
-            {"compute_units", info.compute_units},
-            {"memory", info.memory},
-            {"last_level_cache", info.last_level_cache}};
+    return {{"device", info.device}, {"name", info.name},
+            {"arch", info.arch},     {"compute_units", info.compute_units},
+            {"memory", info.memory}, {"last_level_cache", info.last_level_cache}};
 }
 
 void print_json() {

@@ -55,7 +55,9 @@ std::vector<Job> make_jobs(const CaseOptions &options, const std::vector<engine:
 }
 
 std::string arguments(const Job &job) {
-    std::string text = "\"" + engine::to_line(job.problem) + "\"";
+    std::string text(1, '"');
+    text += engine::to_line(job.problem);
+    text += '"';
     if (job.request.place.backend != CT3D_BACKEND_CPU)
         text += " --backend " + backend_name(job.request.place.backend);
     if (!job.request.kernel.empty())

@@ -11,8 +11,7 @@ namespace {
 bool report_job(const Job &job, Json *document) {
     ct3d_status status;
     const engine::Plan plan = engine::make_plan(job.problem.problem, job.request, status);
-    const std::string refusal =
-        plan ? "" : std::string(ct3d_status_string(status)) + ": " + ct3d_last_error();
+    const std::string refusal = plan ? "" : std::string(ct3d_status_string(status)) + ": " + ct3d_last_error();
     if (document == nullptr) {
         std::printf("%s\n%s\n", engine::to_line(job.problem).c_str(),
                     plan ? engine::describe(plan.get(), CT3D_DESCRIBE_TEXT).c_str() : refusal.c_str());

@@ -8,6 +8,8 @@
 
 #include "../report.hpp"
 
+#include <cstdio>
+
 namespace ct3d::cpu {
 
 namespace onednn {
@@ -43,18 +45,22 @@ private:
 void Deconvolution::run(const ct3d_buffers &b, dnnl::stream &stream) const {
     char *workspace = static_cast<char *>(b.workspace);
     switch (desc_.op) {
-    case Op::forward: return forward(b, stream, workspace);
-    case Op::backward_data: return backward_data(b, stream, workspace);
-    case Op::backward_weights: return backward_weights(b, stream, workspace);
+    case Op::forward:
+        return forward(b, stream, workspace);
+    case Op::backward_data:
+        return backward_data(b, stream, workspace);
+    case Op::backward_weights:
+        return backward_weights(b, stream, workspace);
     }
 }
 
-void Deconvolution::compute(dnnl::stream &stream, char *workspace, int x_name, void *x, int w_name, void *w,
-                            int y_name, void *y) const {
+void Deconvolution::compute(dnnl::stream &stream, char *workspace, int x_name, void *x, int w_name, void *w, int y_name,
+                            void *y) const {
+    void *scratchpad = workspace + format_.scratchpad_offset;
     primitive_.execute(stream, {{x_name, memory_at(format_.x, x)},
                                 {w_name, memory_at(format_.w, w)},
                                 {y_name, memory_at(format_.y, y)},
-                                {DNNL_ARG_SCRATCHPAD, memory_at(format_.scratchpad, workspace + format_.scratchpad_offset)}});
+                                {DNNL_ARG_SCRATCHPAD, memory_at(format_.scratchpad, scratchpad)}});
     stream.wait();
 }
 
@@ -107,9 +113,8 @@ double cost(const PlanContext &context) {
 
 std::unique_ptr<Kernel> prepare(const PlanContext &context) {
     const ThreadScope scope(context.threads);
-    return translated([&]() -> std::unique_ptr<Kernel> {
-        return std::make_unique<Deconvolution>(context, fastest_format(context));
-    });
+    return translated(
+        [&]() -> std::unique_ptr<Kernel> { return std::make_unique<Deconvolution>(context, fastest_format(context)); });
 }
 
 } // namespace
@@ -121,8 +126,9 @@ const Candidate onednn_candidate{"onednn", onednn::refusal, onednn::cost, onednn
 const char *onednn_version() {
     static const std::string text = [] {
         const dnnl_version_t &v = *dnnl_version();
-        return std::string("oneDNN ")
-            .append(std::to_string(v.major)).append(".").append(std::to_string(v.minor)).append(".").append(std::to_string(v.patch));
+        char number[48];
+        std::snprintf(number, sizeof number, "oneDNN %d.%d.%d", v.major, v.minor, v.patch);
+        return std::string(number);
     }();
     return text.c_str();
 }

@@ -12,6 +12,7 @@ namespace {
 constexpr double flops_per_thread = 1.1e11;
 constexpr double bytes_per_thread = 1e10;
 constexpr double product_share = 0.85;
+constexpr double seconds_per_call = 1e-5;
 
 struct Shares {
     const char *implementation; // a part of its name
@@ -52,6 +53,8 @@ double vector_padding(int64_t channels) {
 double seconds_to_move(double bytes, int32_t threads) { return bytes / (bytes_per_thread * threads); }
 
 double seconds_of_product(double flop, int32_t threads) { return flop / (product_share * flops_per_thread * threads); }
+
+double seconds_of_calls(double calls) { return seconds_per_call * calls; }
 
 double seconds_of_primitive(const PlanContext &context, const std::string &implementation, bool channels_last,
                             bool native) {

@@ -21,4 +21,7 @@ double seconds_of_primitive(const PlanContext &, const std::string &implementati
 // Seconds of a product of matrices, or of a convolution that runs as well as one.
 double seconds_of_product(double flop, int32_t threads);
 
+// Seconds to start and end so many primitives or loops on several threads.
+double seconds_of_calls(double calls);
+
 } // namespace ct3d::cpu::onednn

@@ -32,9 +32,8 @@ Blocked y_shape(const Desc &d, int64_t block) {
     return {d.batch, d.out_channels, d.out[0] * d.out[1] * d.out[2], block};
 }
 
-template <class Primitive>
-std::optional<Described> described(const Description<Primitive> &description, dnnl::query x, dnnl::query w,
-                                   dnnl::query y) {
+template <class Primitive> std::optional<Described> described(const Description<Primitive> &description, dnnl::query x,
+                                                              dnnl::query w, dnnl::query y) {
     const auto p = without_reference(description);
     if (!p)
         return std::nullopt;
@@ -56,9 +55,9 @@ std::optional<Described> describe_deconvolution(const Desc &d, const Trial &tria
     }
     const auto direct = dnnl::algorithm::deconvolution_direct;
     if (d.op == Op::forward)
-        return described<dnnl::deconvolution_forward>({NoHint{}, dnnl::prop_kind::forward_inference, direct, x, w, y,
-                                                       strides, dilates, begin, end},
-                                                      query::src_md, query::weights_md, query::dst_md);
+        return described<dnnl::deconvolution_forward>(
+            {NoHint{}, dnnl::prop_kind::forward_inference, direct, x, w, y, strides, dilates, begin, end},
+            query::src_md, query::weights_md, query::dst_md);
     const Description<dnnl::deconvolution_forward> forward(
         NoHint{}, dnnl::prop_kind::forward_training, direct, MemoryDesc(x_dims(d), input, trial.tag),
         MemoryDesc(weight_dims(d), input, Tag::any), MemoryDesc(y_dims(d), input, trial.tag), strides, dilates, begin,
@@ -103,8 +102,13 @@ Format make_format(const PlanContext &context, const Trial &trial, const Describ
         seconds_of_primitive(context, p.implementation, channels_last, trial.input == Dtype::bf16) +
         seconds_to_move(x.bytes_moved(false) + y.bytes_moved(d.has_bias) + 8.0 * static_cast<double>(d.w_elements()),
                         context.threads);
-    return {p.primitive, p.implementation, p.x, p.w, p.y, p.scratchpad, x, y, w,
-            multiplies_padding(context, p.implementation), scratchpad, workspace.size(), seconds};
+    return {p.primitive, p.implementation,
+            p.x,         p.w,
+            p.y,         p.scratchpad,
+            x,           y,
+            w,           multiplies_padding(context, p.implementation),
+            scratchpad,  workspace.size(),
+            seconds};
 }
 
 // Nothing, with the reason, where oneDNN lacks the format or offers only its reference loop.
@@ -121,8 +125,9 @@ std::optional<Format> try_format(const PlanContext &context, const Trial &trial,
         reason = "oneDNN has nothing but its reference loop";
         return std::nullopt;
     }
-    const int64_t x_block = block_in(p->x, x_dims(d), d.op == Op::backward_data ? DataType::f32 : data_type(trial.input));
-    const int64_t y_block = block_in(p->y, y_dims(d), d.op == Op::forward ? DataType::f32 : data_type(trial.input));
+    const DataType input = data_type(trial.input);
+    const int64_t x_block = block_in(p->x, x_dims(d), d.op == Op::backward_data ? DataType::f32 : input);
+    const int64_t y_block = block_in(p->y, y_dims(d), d.op == Op::forward ? DataType::f32 : input);
     if (x_block == 0 || y_block == 0) {
         reason = "oneDNN wants an unknown format";
         return std::nullopt;

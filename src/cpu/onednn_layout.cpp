@@ -74,9 +74,8 @@ void transpose_tile(Tile<From> from, Tile<To> to, int64_t channels, int64_t posi
     }
 }
 
-template <class From, class To>
-void move_tensor(int32_t threads, const From *from, const Blocked &from_shape, To *to, const Blocked &to_shape,
-                 const To *bias) {
+template <class From, class To> void move_tensor(int32_t threads, const From *from, const Blocked &from_shape, To *to,
+                                                 const Blocked &to_shape, const To *bias) {
     const int64_t width = std::min({tile_channels, from_shape.block == 1 ? tile_channels : from_shape.block,
                                     to_shape.block == 1 ? tile_channels : to_shape.block});
     const int64_t channels = from_shape.channels;
@@ -177,9 +176,8 @@ bool all_finite(int32_t threads, const void *tensor, Dtype type, int64_t count) 
 }
 
 void sum_channels(int32_t threads, const void *from, Dtype type, const Blocked &shape, void *bias) {
-    with_type(type, [&]<class T>(T) {
-        sum_tensor(threads, static_cast<const T *>(from), shape, static_cast<T *>(bias));
-    });
+    with_type(type,
+              [&]<class T>(T) { sum_tensor(threads, static_cast<const T *>(from), shape, static_cast<T *>(bias)); });
 }
 
 } // namespace ct3d::cpu::onednn

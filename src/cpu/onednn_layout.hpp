@@ -17,18 +17,20 @@ struct Blocked {
 
     int64_t blocks() const { return (channels + block - 1) / block; }
     int64_t channel_stride() const { return block == 1 ? positions : 1; } // within a block, or where block is 1
-    int64_t offset(int64_t n, int64_t c) const {
-        return (n * blocks() + c / block) * positions * block + c % block;
-    }
+    int64_t offset(int64_t n, int64_t c) const { return (n * blocks() + c / block) * positions * block + c % block; }
 };
 
 // Calls body(T{}) with the C++ type of a dtype.
 template <class Body> void with_type(Dtype type, Body &&body) {
     switch (type) {
-    case Dtype::f32: return body(float{});
-    case Dtype::f16: return body(Half{});
-    case Dtype::bf16: return body(Bfloat{});
-    case Dtype::f64: break;
+    case Dtype::f32:
+        return body(float{});
+    case Dtype::f16:
+        return body(Half{});
+    case Dtype::bf16:
+        return body(Bfloat{});
+    case Dtype::f64:
+        break;
     }
     throw Error(CT3D_INTERNAL, "oneDNN has no %s", name(type));
 }

@@ -11,6 +11,7 @@
 #include "../report.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace ct3d::cpu {
@@ -58,9 +59,9 @@ using RowPhases = std::vector<PhaseConvolution>;
 
 Dims sample_dims(int64_t channels, const Extents &e) { return {1, channels, e[0], e[1], e[2]}; }
 
-class PhaseKernelOnednn final : public OnednnKernel {
+class ConvolutionsKernel final : public OnednnKernel {
 public:
-    PhaseKernelOnednn(const PlanContext &, Tag);
+    ConvolutionsKernel(const PlanContext &, Tag);
 
     uint64_t workspace_size() const override { return workspace_.size(); }
     void describe(Report &) const override;
@@ -68,7 +69,7 @@ public:
 private:
     void run(const ct3d_buffers &, dnnl::stream &) const override;
     PhaseConvolution convolution(const std::array<const AxisPhase *, 3> &, Tag) const;
-    void place(const PlanContext &);
+    void place();
     void pack(dnnl::stream &, const PhaseConvolution &, const ct3d_buffers &, char *workspace) const;
     void convolve(dnnl::stream &, const PhaseConvolution &, void *x, char *workspace) const;
     template <class T> void stage(const PhaseConvolution &, const T *w, float *staged) const;
@@ -81,11 +82,11 @@ private:
     const PhaseTable phases_;
     std::vector<RowPhases> rows_;
     Workspace workspace_;
-    std::vector<Activation> x_image_; // of a sample; one
+    std::optional<Activation> x_image_; // of a sample
     uint64_t staged_ = 0, scratchpad_ = 0;
 };
 
-PhaseKernelOnednn::PhaseKernelOnednn(const PlanContext &context, Tag tag)
+ConvolutionsKernel::ConvolutionsKernel(const PlanContext &context, Tag tag)
     : OnednnKernel(context), desc_(context.desc), phases_(context.phases) {
     for (const AxisPhase &z : phases_.axis[0].phases)
         for (const AxisPhase &y : phases_.axis[1].phases) {
@@ -97,13 +98,13 @@ PhaseKernelOnednn::PhaseKernelOnednn(const PlanContext &context, Tag tag)
         }
     if (rows_.empty())
         throw Error(CT3D_UNSUPPORTED, "no output has taps");
-    place(context);
+    place();
     if (workspace_.size() > workspace_limit(context))
         throw Error(CT3D_UNSUPPORTED, "oneDNN (%s) needs %llu bytes of workspace, more than twice the tensors",
                     rows_[0][0].implementation.c_str(), static_cast<unsigned long long>(workspace_.size()));
 }
 
-PhaseConvolution PhaseKernelOnednn::convolution(const std::array<const AxisPhase *, 3> &phase, Tag tag) const {
+PhaseConvolution ConvolutionsKernel::convolution(const std::array<const AxisPhase *, 3> &phase, Tag tag) const {
     const Desc &d = desc_;
     PhaseConvolution c;
     c.phase = phase;
@@ -141,7 +142,7 @@ PhaseConvolution PhaseKernelOnednn::convolution(const std::array<const AxisPhase
 }
 
 // Gives every image its place. The sums of a row of phases are needed at one time.
-void PhaseKernelOnednn::place(const PlanContext &context) {
+void ConvolutionsKernel::place() {
     const Desc &d = desc_;
     const MemoryDesc &x = rows_[0][0].x;
     const int64_t positions = d.in[0] * d.in[1] * d.in[2];
@@ -150,8 +151,8 @@ void PhaseKernelOnednn::place(const PlanContext &context) {
         for (const PhaseConvolution &c : row)
             if (block == 0 || c.x != x)
                 throw Error(CT3D_UNSUPPORTED, "oneDNN wants x in several formats");
-    x_image_.emplace_back(Blocked{1, d.in_channels, positions, block_of(d.layout, d.in_channels)}, d.dtype,
-                          Blocked{1, d.in_channels, positions, block}, Dtype::f32, x, workspace_);
+    x_image_.emplace(Blocked{1, d.in_channels, positions, block_of(d.layout, d.in_channels)}, d.dtype,
+                     Blocked{1, d.in_channels, positions, block}, Dtype::f32, x, workspace_);
     uint64_t staged = 0, scratchpad = 0, sums = 0;
     for (RowPhases &row : rows_) {
         Workspace of_row;
@@ -169,20 +170,19 @@ void PhaseKernelOnednn::place(const PlanContext &context) {
     for (RowPhases &row : rows_)
         for (PhaseConvolution &c : row)
             c.sums += base;
-    static_cast<void>(context);
 }
 
-void PhaseKernelOnednn::describe(Report &report) const {
+void ConvolutionsKernel::describe(Report &report) const {
     const PhaseConvolution &first = rows_[0][0];
     report.field("primitive", "convolution");
     report.field("implementation", first.implementation);
-    report.field("x_format", name_of(x_image_[0].image_shape()));
+    report.field("x_format", name_of(x_image_->image_shape()));
     report.field("y_format", name_of(first.y_shape));
     report.field("threads", threads_);
 }
 
 // The phase's taps of w, as [group][output channel][input channel][flipped tap].
-template <class T> void PhaseKernelOnednn::stage(const PhaseConvolution &c, const T *w, float *staged) const {
+template <class T> void ConvolutionsKernel::stage(const PhaseConvolution &c, const T *w, float *staged) const {
     const WeightStrides s = weight_strides(desc_);
     const int64_t channels = desc_.in_channels_per_group(), outputs = desc_.out_channels_per_group();
     const auto tap = [&](size_t axis, int64_t t) {
@@ -199,8 +199,8 @@ template <class T> void PhaseKernelOnednn::stage(const PhaseConvolution &c, cons
     });
 }
 
-void PhaseKernelOnednn::pack(dnnl::stream &stream, const PhaseConvolution &c, const ct3d_buffers &b,
-                             char *workspace) const {
+void ConvolutionsKernel::pack(dnnl::stream &stream, const PhaseConvolution &c, const ct3d_buffers &b,
+                              char *workspace) const {
     char *staged = workspace + (c.pack ? staged_ : c.weights);
     with_type(desc_.dtype,
               [&]<class T>(T) { stage(c, static_cast<const T *>(b.w), reinterpret_cast<float *>(staged)); });
@@ -209,7 +209,7 @@ void PhaseKernelOnednn::pack(dnnl::stream &stream, const PhaseConvolution &c, co
     stream.wait();
 }
 
-void PhaseKernelOnednn::convolve(dnnl::stream &stream, const PhaseConvolution &c, void *x, char *workspace) const {
+void ConvolutionsKernel::convolve(dnnl::stream &stream, const PhaseConvolution &c, void *x, char *workspace) const {
     c.primitive.execute(stream, {{DNNL_ARG_SRC, memory_at(c.x, x)},
                                  {DNNL_ARG_WEIGHTS, memory_at(c.w, workspace + c.weights)},
                                  {DNNL_ARG_DST, memory_at(c.y, workspace + c.sums)},
@@ -218,7 +218,7 @@ void PhaseKernelOnednn::convolve(dnnl::stream &stream, const PhaseConvolution &c
 }
 
 // Writes the bias to the outputs of a sample that no phase reaches, and to their neighbours.
-template <class T> void PhaseKernelOnednn::fill_rows(T *y, const T *bias) const {
+template <class T> void ConvolutionsKernel::fill_rows(T *y, const T *bias) const {
     const Desc &d = desc_;
     const ActivationStrides s = output_strides(d);
     bool covered = true;
@@ -240,9 +240,9 @@ template <class T> void PhaseKernelOnednn::fill_rows(T *y, const T *bias) const 
 }
 
 // Channels c .. c + count - 1, which share a block, of one row of outputs.
-template <class T>
-void PhaseKernelOnednn::write_row(const RowPhases &phases, const char *workspace, int64_t z, int64_t y_row, int64_t c,
-                                  int64_t count, T *row, const T *bias) const {
+template <class T> void ConvolutionsKernel::write_row(const RowPhases &phases, const char *workspace, int64_t z,
+                                                      int64_t y_row, int64_t c, int64_t count, T *row,
+                                                      const T *bias) const {
     const ActivationStrides s = output_strides(desc_);
     for (const PhaseConvolution &p : phases) {
         const AxisPhase &along = *p.phase[2];
@@ -266,24 +266,22 @@ void PhaseKernelOnednn::write_row(const RowPhases &phases, const char *workspace
 }
 
 template <class T>
-void PhaseKernelOnednn::write_rows(const RowPhases &phases, const char *workspace, T *y, const T *bias) const {
+void ConvolutionsKernel::write_rows(const RowPhases &phases, const char *workspace, T *y, const T *bias) const {
     const ActivationStrides s = output_strides(desc_);
     const PhaseConvolution &first = phases[0];
     const AxisPhase &deep = *first.phase[0], &high = *first.phase[1];
     const int64_t channels = desc_.out_channels;
-    const int64_t width = std::min(channels, first.y_shape.block == 1 ? int64_t{16} : first.y_shape.block);
+    const int64_t width = first.y_shape.block; // channels whose sums lie side by side
     parallel_for(threads_, deep.count * high.count, [&](int64_t item, int32_t) {
         const int64_t z = item / high.count, y_row = item % high.count;
         T *row = y + (deep.first_out + z * phases_.axis[0].out_step) * s.z +
                  (high.first_out + y_row * phases_.axis[1].out_step) * s.y;
         for (int64_t c = 0; c < channels; c += width)
-            for (int64_t part = c; part < std::min(channels, c + width); part += first.y_shape.block == 1 ? 1 : width)
-                write_row(phases, workspace, z, y_row, part,
-                          first.y_shape.block == 1 ? 1 : std::min(width, channels - part), row, bias);
+            write_row(phases, workspace, z, y_row, c, std::min(width, channels - c), row, bias);
     });
 }
 
-void PhaseKernelOnednn::run(const ct3d_buffers &b, dnnl::stream &stream) const {
+void ConvolutionsKernel::run(const ct3d_buffers &b, dnnl::stream &stream) const {
     const Desc &d = desc_;
     char *workspace = static_cast<char *>(b.workspace);
     for (const RowPhases &row : rows_)
@@ -294,7 +292,8 @@ void PhaseKernelOnednn::run(const ct3d_buffers &b, dnnl::stream &stream) const {
         for (int64_t n = 0; n < d.batch; ++n) {
             T *y = static_cast<T *>(b.y) + n * (d.y_elements() / d.batch);
             fill_rows(y, bias);
-            void *x = x_image_[0].read(threads_, static_cast<const T *>(b.x) + n * (d.x_elements() / d.batch), workspace);
+            const T *sample = static_cast<const T *>(b.x) + n * (d.x_elements() / d.batch);
+            void *x = x_image_->read(threads_, sample, workspace);
             for (const RowPhases &row : rows_) {
                 for (const PhaseConvolution &c : row)
                     convolve(stream, c, x, workspace);
@@ -307,11 +306,11 @@ void PhaseKernelOnednn::run(const ct3d_buffers &b, dnnl::stream &stream) const {
 std::unique_ptr<Kernel> prepare_convolutions(const PlanContext &context) {
     const bool last = context.desc.layout == Layout::ndhwc;
     try {
-        return std::make_unique<PhaseKernelOnednn>(context, last ? Tag::ndhwc : Tag::any);
+        return std::make_unique<ConvolutionsKernel>(context, last ? Tag::ndhwc : Tag::any);
     } catch (const Error &error) {
         if (error.status() != CT3D_UNSUPPORTED)
             throw;
-        return std::make_unique<PhaseKernelOnednn>(context, last ? Tag::any : Tag::ndhwc);
+        return std::make_unique<ConvolutionsKernel>(context, last ? Tag::any : Tag::ndhwc);
     }
 }
 
@@ -325,19 +324,18 @@ std::string refusal(const PlanContext &context) {
 
 double convolutions_seconds(const PlanContext &context) {
     const Desc &d = context.desc;
-    double dense = 0; // taps of all outputs, also those outside the input
-    double along[3];
-    for (size_t axis = 0; axis < 3; ++axis) {
-        along[axis] = 0;
-        for (const AxisPhase &p : context.phases.axis[axis].phases)
-            along[axis] += static_cast<double>(p.taps) * static_cast<double>(p.count);
+    double dense = context.phases.scale; // products, also those with padding
+    for (const AxisTable &axis : context.phases.axis) {
+        double pairs = 0;
+        for (const AxisPhase &p : axis.phases)
+            pairs += static_cast<double>(p.taps) * static_cast<double>(p.count);
+        dense *= pairs;
     }
-    dense = along[0] * along[1] * along[2] * context.phases.scale;
-    const double bytes =
-        4.0 * (2 * static_cast<double>(d.x_elements()) + 3 * static_cast<double>(d.y_elements()) +
-               3 * static_cast<double>(d.w_elements()));
+    const double bytes = 4.0 * (2 * static_cast<double>(d.x_elements()) + 3 * static_cast<double>(d.y_elements()) +
+                                3 * static_cast<double>(d.w_elements()));
     return seconds_of_product(2 * dense * vector_padding(d.out_channels_per_group()), context.threads) +
-           seconds_to_move(bytes, context.threads);
+           seconds_to_move(bytes, context.threads) +
+           seconds_of_calls(static_cast<double>(d.batch) * static_cast<double>(1 + 2 * context.phases.phases()));
 }
 
 double cost(const PlanContext &context) {
@@ -346,7 +344,8 @@ double cost(const PlanContext &context) {
 
 std::unique_ptr<Kernel> prepare(const PlanContext &context) {
     const ThreadScope scope(context.threads);
-    return translated([&] { return is_product(context.phases) ? prepare_product(context) : prepare_convolutions(context); });
+    return translated(
+        [&] { return is_product(context.phases) ? prepare_product(context) : prepare_convolutions(context); });
 }
 
 } // namespace

@@ -17,7 +17,7 @@ dnnl::primitive_attr attributes() {
 }
 
 void rethrow(const dnnl::error &error) {
-    const ct3d_status status = error.status == dnnl_out_of_memory    ? CT3D_OUT_OF_MEMORY
+    const ct3d_status status = error.status == dnnl_out_of_memory   ? CT3D_OUT_OF_MEMORY
                                : error.status == dnnl_unimplemented ? CT3D_UNSUPPORTED
                                                                     : CT3D_INTERNAL;
     throw Error(status, "oneDNN: %s", error.what());

@@ -61,19 +61,17 @@ struct NoHint {};
 // next_impl() still reads that desc.
 #if DNNL_VERSION_MAJOR >= 3
 template <class Primitive> struct Description {
-    template <class... Args>
-    Description(NoHint, const Args &...args) : primitive(engine(), args..., attributes()) {}
-    template <class Hint, class... Args>
-    Description(const Hint &hint, const Args &...args) : primitive(engine(), args..., hint, attributes()) {}
+    template <class... Args> Description(NoHint, const Args &...args) : primitive(engine(), args..., attributes()) {}
+    template <class Hint, class... Args> Description(const Hint &hint, const Args &...args)
+        : primitive(engine(), args..., hint, attributes()) {}
 
     typename Primitive::primitive_desc primitive;
 };
 #else
 template <class Primitive> struct Description {
-    template <class... Args>
-    Description(NoHint, const Args &...args) : desc(args...), primitive(desc, attributes(), engine()) {}
-    template <class Hint, class... Args>
-    Description(const Hint &hint, const Args &...args)
+    template <class... Args> Description(NoHint, const Args &...args)
+        : desc(args...), primitive(desc, attributes(), engine()) {}
+    template <class Hint, class... Args> Description(const Hint &hint, const Args &...args)
         : desc(args...), primitive(desc, attributes(), engine(), hint) {}
 
     typename Primitive::desc desc;

@@ -38,8 +38,8 @@ private:
     Product make_product(int64_t rows) const;
     void multiply(dnnl::stream &, const Product &, float *x, float *w, char *workspace) const;
     template <class T> void fill(T *y, const T *bias) const;
-    template <class T> void spread(const float *sums, int64_t first_row, int64_t rows, int64_t group, T *y,
-                                   const T *bias) const;
+    template <class T>
+    void spread(const float *sums, int64_t first_row, int64_t rows, int64_t group, T *y, const T *bias) const;
     template <class T> void run_typed(const ct3d_buffers &, dnnl::stream &) const;
 
     bool rows_last() const { return desc_.layout == Layout::ncdhw; } // sums are [column][position]
@@ -113,7 +113,7 @@ void ProductKernel::multiply(dnnl::stream &stream, const Product &product, float
 
 template <class T> void ProductKernel::fill(T *y, const T *bias) const {
     const int64_t plane = desc_.out[1] * desc_.out[2];
-    const bool last = desc_.layout == Layout::ndhwc;
+    const bool last = !rows_last();
     const int64_t run = last ? desc_.out_channels : plane; // outputs that an item writes
     parallel_for(threads_, desc_.y_elements() / run, [&](int64_t item, int32_t) {
         T *at = y + item * run;
@@ -133,9 +133,8 @@ Range landing(const Desc &d, size_t axis, int64_t k) {
 }
 
 // Spreads the sums of some input rows of a sample over its y; an item is an input row and a tap in depth and height.
-template <class T>
-void ProductKernel::spread(const float *sums, int64_t first_row, int64_t rows, int64_t group, T *y,
-                           const T *bias) const {
+template <class T> void ProductKernel::spread(const float *sums, int64_t first_row, int64_t rows, int64_t group, T *y,
+                                              const T *bias) const {
     const Desc &d = desc_;
     const ActivationStrides s = output_strides(d);
     const int64_t channels = d.out_channels_per_group();
@@ -187,10 +186,10 @@ template <class T> void ProductKernel::run_typed(const ct3d_buffers &b, dnnl::st
     if (converts)
         convert(threads_, b.w, d.dtype, w, Dtype::f32, d.w_elements());
     for (int64_t n = 0; n < d.batch; ++n) {
-        const T *x_typed = static_cast<const T *>(b.x) + n * x_sample;
-        float *x = reinterpret_cast<float *>(converts ? workspace + x_ : reinterpret_cast<char *>(const_cast<T *>(x_typed)));
+        void *sample = const_cast<T *>(static_cast<const T *>(b.x) + n * x_sample);
+        float *x = static_cast<float *>(converts ? static_cast<void *>(workspace + x_) : sample);
         if (converts)
-            convert(threads_, x_typed, d.dtype, x, Dtype::f32, x_sample);
+            convert(threads_, sample, d.dtype, x, Dtype::f32, x_sample);
         for (int64_t row = 0; row < rows_; row += slab_rows_)
             for (int64_t g = 0; g < d.groups; ++g) {
                 const bool whole = rows_ - row >= slab_rows_;
@@ -222,7 +221,9 @@ double product_seconds(const PlanContext &context) {
     for (const int64_t taps : d.kernel)
         products *= static_cast<double>(taps);
     const double bytes = 4.0 * static_cast<double>(d.x_elements() + d.w_elements() + 2 * d.y_elements());
-    return seconds_of_product(2 * products, context.threads) + seconds_to_move(bytes, context.threads);
+    const double calls = 2 * static_cast<double>(d.batch * d.groups) + bytes / slab_bytes_per_thread;
+    return seconds_of_product(2 * products, context.threads) + seconds_to_move(bytes, context.threads) +
+           seconds_of_calls(calls);
 }
 
 std::unique_ptr<Kernel> prepare_product(const PlanContext &context) { return std::make_unique<ProductKernel>(context); }

@@ -26,9 +26,8 @@ void Activation::write(int32_t threads, void *tensor, char *workspace, const voi
 }
 
 double Activation::bytes_moved(bool with_bias) const {
-    const double elements =
-        static_cast<double>(caller_shape_.batch * caller_shape_.channels) * static_cast<double>(caller_shape_.positions);
-    const double caller_bytes = elements * static_cast<double>(element_size(caller_type_));
+    const int64_t elements = caller_shape_.batch * caller_shape_.channels * caller_shape_.positions;
+    const double caller_bytes = static_cast<double>(elements) * static_cast<double>(element_size(caller_type_));
     return same_ && !with_bias ? 0 : caller_bytes + static_cast<double>(image_bytes_);
 }
 

@@ -123,7 +123,9 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
     g.chunk_blocks = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(g.blocks) / still_wanted), 1, g.blocks);
     const int64_t size = static_cast<int64_t>(element_size(d.dtype));
     g.stream_planes = static_cast<double>(size) * static_cast<double>(d.y_elements()) > stream_threshold;
-    g.stream_rows = g.stream_planes && d.out[2] * size % cache_line == 0;
+    const int64_t run = d.layout == Layout::ndhwc ? d.out_channels_per_group() : d.out[2];
+    g.stream_rows = g.stream_planes && run * size % cache_line == 0;
+    g.stream_planes = g.stream_planes && (d.layout == Layout::ncdhw || g.stream_rows);
     // Channels-last outputs are written some cache lines at a time, others a tile's channels at a time.
     g.emit_blocks = d.layout == Layout::ndhwc ? std::clamp<int64_t>(64 / g.tile_rows, 1, g.chunk_blocks) : 1;
 }
@@ -188,7 +190,10 @@ double phase_cost(const PlanContext &c, const PhaseGeometry &g) {
     constexpr double efficiency = 0.8, bytes_per_second = 1e10; // of a thread
     const Desc &d = c.desc;
     const double rate = efficiency * best_isa().flops_per_thread * 4 / static_cast<double>(g.compute_size);
-    const double bytes = 2 * static_cast<double>(element_size(d.dtype)) * total_elements(d);
+    // Channels-last outputs of small groups are written in pieces of cache lines.
+    const double size = static_cast<double>(element_size(d.dtype));
+    const double piece = d.layout == Layout::ndhwc ? size * static_cast<double>(d.out_channels_per_group()) : cache_line;
+    const double bytes = 2 * size * total_elements(d) * std::max(1.0, cache_line / piece);
     return (2 * g.computed_multiplications / rate + bytes / bytes_per_second) / g.threads;
 }
 

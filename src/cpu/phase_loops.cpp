@@ -189,19 +189,33 @@ template <class T, class E> void emit_ncdhw(const EmitTask<T> &t) {
     }
 }
 
+// All channels of one output position.
+template <class T, class E> void position(const EmitTask<T> &t, const T *sums, int64_t first, int64_t count, E *out) {
+    const T *bias = t.bias + first;
+    if (sums)
+        for (int64_t c = 0; c < count; ++c)
+            out[c] = narrow<E>(sums[(first + c) * t.sums_stride] + bias[c]);
+    else
+        for (int64_t c = 0; c < count; ++c)
+            out[c] = narrow<E>(bias[c]);
+}
+
 template <class T, class E> void emit_ndhwc(const EmitTask<T> &t) {
-    for (int64_t r = 0; r < t.stride; ++r) {
-        const T *sums = t.sums ? t.sums[r] : nullptr;
-        for (int64_t q = r; q < t.count; q += t.stride) {
-            E *out = static_cast<E *>(t.out) + q * t.step;
-            if (sums) {
-                for (int64_t c = 0; c < t.channels; ++c)
-                    out[c] = narrow<E>(sums[c * t.sums_stride] + t.bias[c]);
-                ++sums;
-            } else {
-                for (int64_t c = 0; c < t.channels; ++c)
-                    out[c] = narrow<E>(t.bias[c]);
-            }
+    for (int64_t q = 0; q < t.count; ++q) {
+        const T *sums = t.sums ? t.sums[q % t.stride] : nullptr;
+        if (sums)
+            sums += q / t.stride;
+        E *const out = static_cast<E *>(t.out) + q * t.step;
+        if (!t.stream) {
+            position(t, sums, 0, t.channels, out);
+            continue;
+        }
+        Buffer<E> buffer;
+        for (int64_t first = 0; first < t.channels; first += buffer.most) {
+            const int64_t count = std::min(buffer.most, t.channels - first);
+            E *const staged = buffer.at_place_of(out + first);
+            position(t, sums, first, count, staged);
+            stream_copy(out + first, staged, static_cast<size_t>(count) * sizeof(E));
         }
     }
 }

@@ -12,8 +12,8 @@ struct Rules {
     int32_t dtype;
     int32_t math;
     Fill fill;
-    bool quality;  // the sharper f32 bound of the symmetric fill
-    bool summed;   // dbias: a sum, for which identity and onehot ask nothing more
+    bool quality;   // the sharper f32 bound of the symmetric fill
+    bool summed;    // dbias: a sum, for which identity and onehot ask nothing more
     double largest; // max(1, max abs first operand, max abs second operand)
 };
 

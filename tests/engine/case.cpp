@@ -15,15 +15,23 @@ namespace {
 
 using Triple = int64_t[3];
 
+constexpr int64_t most_offset = 4096;
+
 [[noreturn]] void refuse(const std::string &field, const std::string &why) {
     throw UsageError("CT3D_INVALID_ARGUMENT: " + field + ": " + why);
+}
+
+std::string quoted(std::string_view text) {
+    std::string result(1, '"');
+    result.append(text);
+    return result += '"';
 }
 
 int64_t parse_integer(const std::string &field, std::string_view text) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size())
-        refuse(field, "\"" + std::string(text) + "\" is not an integer");
+        refuse(field, quoted(text) + " is not an integer");
     return value;
 }
 
@@ -78,8 +86,8 @@ void parse_option(Case &c, const std::string &word) {
         parse_triple(key, value, c.problem.pad_end);
     else if (key == "offset") {
         const int64_t offset = parse_integer(key, value);
-        if (offset < 0)
-            refuse(key, value + " is negative");
+        if (offset < 0 || offset >= most_offset)
+            refuse(key, value + " is not in 0.." + std::to_string(most_offset - 1));
         c.offset = static_cast<uint64_t>(offset);
     } else
         set_key(c, key, value);
@@ -102,7 +110,7 @@ Case parse_line(std::string_view line) {
     constexpr size_t count = std::size(fields);
     for (size_t i = 0; i < count; ++i)
         if (i >= words.size() || words[i].find('=') != std::string::npos)
-            refuse(fields[i], "is missing: \"" + std::string(line) + "\"");
+            refuse(fields[i], "is missing in " + quoted(line));
 
     Case c = default_case();
     ct3d_problem &p = c.problem;
@@ -140,20 +148,19 @@ std::vector<Case> parse_file(const std::string &path) {
 
 std::string to_line(const Case &c) {
     const ct3d_problem &p = c.problem;
-    std::string line = c.name;
-    for (const int64_t number : {p.batch, p.in_channels, p.out_channels})
-        line += " " + std::to_string(number);
+    std::ostringstream line;
+    line << c.name << ' ' << p.batch << ' ' << p.in_channels << ' ' << p.out_channels;
     for (const Triple *triple : {&p.in, &p.kernel, &p.stride, &p.pad_begin, &p.output_padding, &p.dilation})
-        line += " " + triple_text(*triple);
-    line += " " + std::to_string(p.groups);
+        line << ' ' << triple_text(*triple);
+    line << ' ' << p.groups;
     if (!std::equal(p.pad_begin, p.pad_begin + 3, p.pad_end))
-        line += " pad_end=" + triple_text(p.pad_end);
+        line << " pad_end=" << triple_text(p.pad_end);
     for (const Key &key : keys())
         if (const int32_t value = key_value(c, key.name); value != key.fallback)
-            line += std::string(" ") + key.name + "=" + value_name(key, value);
+            line << ' ' << key.name << '=' << value_name(key, value);
     if (c.offset != 0)
-        line += " offset=" + std::to_string(c.offset);
-    return line;
+        line << " offset=" << c.offset;
+    return line.str();
 }
 
 void validate(const Case &c) {
@@ -184,7 +191,9 @@ int32_t key_value(const Case &c, std::string_view key) {
     return key_field(problem, key);
 }
 
-const char *key_value_name(const Case &c, std::string_view key) { return value_name(*find_key(key), key_value(c, key)); }
+const char *key_value_name(const Case &c, std::string_view key) {
+    return value_name(*find_key(key), key_value(c, key));
+}
 
 void set_key(Case &c, std::string_view key_name, std::string_view value_name) {
     const Key *key = find_key(key_name);
@@ -192,7 +201,7 @@ void set_key(Case &c, std::string_view key_name, std::string_view value_name) {
         refuse(std::string(key_name), "is not a key of a case");
     const Value *value = find_value(*key, value_name);
     if (value == nullptr)
-        refuse(std::string(key_name), "\"" + std::string(value_name) + "\" is not one of its values");
+        refuse(std::string(key_name), quoted(value_name) + " is not one of its values");
     if (key_name == "fill")
         c.fill = static_cast<Fill>(value->number);
     else

@@ -24,9 +24,7 @@ constexpr double power_of_two(int exponent) {
 }
 
 // Of a normal number; for subnormal ones something below every format's least.
-int exponent_of(double value) {
-    return static_cast<int>(std::bit_cast<uint64_t>(value) >> 52 & 0x7ffu) - 1023;
-}
+int exponent_of(double value) { return static_cast<int>(std::bit_cast<uint64_t>(value) >> 52 & 0x7ffu) - 1023; }
 
 uint16_t encode(const Format &format, double value) {
     const int fraction_bits = format.significand - 1;
@@ -106,27 +104,38 @@ double rounded(int32_t dtype, double value) {
 
 double largest_finite(int32_t dtype) {
     switch (dtype) {
-    case CT3D_F64: return DBL_MAX;
-    case CT3D_F16: return 65504;
-    case CT3D_BF16: return 0x1.fep127;
-    default: return static_cast<double>(FLT_MAX);
+    case CT3D_F64:
+        return DBL_MAX;
+    case CT3D_F16:
+        return 65504;
+    case CT3D_BF16:
+        return 0x1.fep127;
+    default:
+        return static_cast<double>(FLT_MAX);
     }
 }
 
 double unit_roundoff(int32_t dtype) {
     switch (dtype) {
-    case CT3D_F64: return 0x1p-53;
-    case CT3D_F16: return 0x1p-11;
-    case CT3D_BF16: return 0x1p-8;
-    default: return 0x1p-24;
+    case CT3D_F64:
+        return 0x1p-53;
+    case CT3D_F16:
+        return 0x1p-11;
+    case CT3D_BF16:
+        return 0x1p-8;
+    default:
+        return 0x1p-24;
     }
 }
 
 double subnormal_roundoff(int32_t dtype) {
     switch (dtype) {
-    case CT3D_F16: return 0x1p-25;
-    case CT3D_BF16: return 0x1p-134;
-    default: return 0;
+    case CT3D_F16:
+        return 0x1p-25;
+    case CT3D_BF16:
+        return 0x1p-134;
+    default:
+        return 0;
     }
 }
 

@@ -26,10 +26,14 @@ template <class T> T from_double(double);
 // Calls body with a value of the element type: with_type(dtype, [&](auto zero) { using T = decltype(zero); ... }).
 template <class Body> auto with_type(int32_t dtype, Body &&body) {
     switch (dtype) {
-    case CT3D_F64: return body(double{});
-    case CT3D_F16: return body(Half{});
-    case CT3D_BF16: return body(Bfloat{});
-    default: return body(float{});
+    case CT3D_F64:
+        return body(double{});
+    case CT3D_F16:
+        return body(Half{});
+    case CT3D_BF16:
+        return body(Bfloat{});
+    default:
+        return body(float{});
     }
 }
 
@@ -37,9 +41,9 @@ size_t element_size(int32_t dtype);
 double load(int32_t dtype, const void *tensor, int64_t index);
 void store(int32_t dtype, void *tensor, int64_t index, double value);
 
-double rounded(int32_t dtype, double);     // to the nearest value of the type, ties to even
+double rounded(int32_t dtype, double); // to the nearest value of the type, ties to even
 double largest_finite(int32_t dtype);
-double unit_roundoff(int32_t dtype);       // half the distance from 1 to the next value
-double subnormal_roundoff(int32_t dtype);  // half the smallest subnormal
+double unit_roundoff(int32_t dtype);      // half the distance from 1 to the next value
+double subnormal_roundoff(int32_t dtype); // half the smallest subnormal
 
 } // namespace ct3d::engine

@@ -42,10 +42,14 @@ template <class T> struct Filler {
 
     double value(int64_t i) const {
         switch (c.fill) {
-        case Fill::positive: return std::abs(symmetric(draw.bits(i), bits));
-        case Fill::constant: return constant(operand);
-        case Fill::exact: return static_cast<double>(draw.below(i, 5) - 2);
-        default: return symmetric(draw.bits(i), bits);
+        case Fill::positive:
+            return std::abs(symmetric(draw.bits(i), bits));
+        case Fill::constant:
+            return constant(operand);
+        case Fill::exact:
+            return static_cast<double>(draw.below(i, 5) - 2);
+        default:
+            return symmetric(draw.bits(i), bits);
         }
     }
 

@@ -43,10 +43,14 @@ int64_t output_extent(const ct3d_problem &p, int axis) {
 
 Index shape(const ct3d_problem &p, Role role) {
     switch (role) {
-    case Role::x: return {p.batch, p.in_channels, p.in[0], p.in[1], p.in[2]};
-    case Role::w: return {p.in_channels, p.out_channels / p.groups, p.kernel[0], p.kernel[1], p.kernel[2]};
-    case Role::bias: return {p.out_channels, 1, 1, 1, 1};
-    case Role::y: break;
+    case Role::x:
+        return {p.batch, p.in_channels, p.in[0], p.in[1], p.in[2]};
+    case Role::w:
+        return {p.in_channels, p.out_channels / p.groups, p.kernel[0], p.kernel[1], p.kernel[2]};
+    case Role::bias:
+        return {p.out_channels, 1, 1, 1, 1};
+    case Role::y:
+        break;
     }
     return {p.batch, p.out_channels, output_extent(p, 0), output_extent(p, 1), output_extent(p, 2)};
 }

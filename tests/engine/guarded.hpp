@@ -28,8 +28,8 @@ void require(ct3d_status, const char *call);
 
 class Guarded {
 public:
-    static constexpr uint64_t band = 4096;        // bytes on each side
-    static constexpr uint8_t nan = 0xff;          // a NaN in every element type
+    static constexpr uint64_t band = 4096; // bytes on each side
+    static constexpr uint8_t nan = 0xff;   // a NaN in every element type
     static constexpr uint8_t pattern = 0xa5;
 
     // The data begins `offset` bytes past a multiple of 256; it and the bands are filled with the bytes given.
@@ -38,13 +38,13 @@ public:
     Guarded(const Guarded &) = delete;
     Guarded &operator=(const Guarded &) = delete;
 
-    void *device() const;          // for ct3d_buffers
-    void *host() const;            // the same memory on the CPU
+    void *device() const; // for ct3d_buffers
+    void *host() const;   // the same memory on the CPU
     uint64_t bytes() const { return bytes_; }
 
-    void upload();                 // host to device; nothing to do on the CPU
+    void upload(); // host to device; nothing to do on the CPU
     void download();
-    bool intact() const;           // the guard bands, as last downloaded
+    bool intact() const; // the guard bands, as last downloaded
 
 private:
     uint64_t total() const { return 2 * band + offset_ + bytes_; }
@@ -54,7 +54,7 @@ private:
     uint64_t bytes_, offset_;
     uint8_t guard_;
     void *memory_ = nullptr;
-    std::vector<uint8_t> mirror_;  // empty on the CPU
+    std::vector<uint8_t> mirror_; // empty on the CPU
 };
 
 } // namespace ct3d::engine

@@ -19,10 +19,14 @@ constexpr auto algorithm = dnnl::algorithm::deconvolution_direct;
 
 memory::data_type data_type(int32_t dtype) {
     switch (dtype) {
-    case CT3D_F32: return memory::data_type::f32;
-    case CT3D_F16: return memory::data_type::f16;
-    case CT3D_BF16: return memory::data_type::bf16;
-    default: throw std::runtime_error("oneDNN has no deconvolution of f64");
+    case CT3D_F32:
+        return memory::data_type::f32;
+    case CT3D_F16:
+        return memory::data_type::f16;
+    case CT3D_BF16:
+        return memory::data_type::bf16;
+    default:
+        throw std::runtime_error("oneDNN has no deconvolution of f64");
     }
 }
 
@@ -80,9 +84,8 @@ typename Primitive::primitive_desc describe_primitive(const dnnl::engine &e, con
 #endif
 }
 
-template <class Primitive, class Hint, class... Arguments>
-typename Primitive::primitive_desc describe_gradient(const dnnl::engine &e, const Hint &hint,
-                                                     const Arguments &...arguments) {
+template <class Primitive, class Hint, class... Arguments> typename Primitive::primitive_desc
+describe_gradient(const dnnl::engine &e, const Hint &hint, const Arguments &...arguments) {
 #if DNNL_VERSION_MAJOR >= 3
     return typename Primitive::primitive_desc(e, arguments..., hint);
 #else
@@ -170,9 +173,8 @@ Primitive make_backward_data(const dnnl::engine &e, const Problem &d, const ct3d
 
 Primitive make_backward_weights(const dnnl::engine &e, const Problem &d, const ct3d_buffers &b) {
     using Backward = dnnl::deconvolution_backward_weights;
-    const auto pd =
-        describe_gradient<Backward>(e, describe_forward(e, d, dnnl::prop_kind::forward_training), algorithm, d.x, d.w,
-                                    d.bias, d.y, d.stride, d.dilation, d.pad_begin, d.pad_end);
+    const auto pd = describe_gradient<Backward>(e, describe_forward(e, d, dnnl::prop_kind::forward_training), algorithm,
+                                                d.x, d.w, d.bias, d.y, d.stride, d.dilation, d.pad_begin, d.pad_end);
     Primitive primitive{Backward(pd), {}, dnnl::stream(e)};
     primitive.operands.emplace_back(e, DNNL_ARG_SRC, false, d.user_x, writable(b.x), pd.src_desc());
     primitive.operands.emplace_back(e, DNNL_ARG_DIFF_DST, false, d.user_y, writable(b.dy), pd.diff_dst_desc());
@@ -185,9 +187,12 @@ Primitive make_backward_weights(const dnnl::engine &e, const Problem &d, const c
 Primitive make_primitive(const dnnl::engine &e, const ct3d_problem &p, const ct3d_buffers &b, Tag tag) {
     const Problem d(p, tag);
     switch (p.op) {
-    case CT3D_FORWARD: return make_forward(e, d, b);
-    case CT3D_BACKWARD_DATA: return make_backward_data(e, d, b);
-    default: return make_backward_weights(e, d, b);
+    case CT3D_FORWARD:
+        return make_forward(e, d, b);
+    case CT3D_BACKWARD_DATA:
+        return make_backward_data(e, d, b);
+    default:
+        return make_backward_weights(e, d, b);
     }
 }
 

@@ -40,8 +40,6 @@ double matmul_rate() {
 
 } // namespace
 
-Rates measure_rates(Place place) {
-    return {copy_rate(place), place.backend == CT3D_BACKEND_CPU ? matmul_rate() : 0.0};
-}
+Rates measure_rates(Place place) { return {copy_rate(place), place.backend == CT3D_BACKEND_CPU ? matmul_rate() : 0.0}; }
 
 } // namespace ct3d::engine

@@ -147,9 +147,12 @@ public:
 
     Exact at(const Index &o) const override {
         switch (p.op) {
-        case CT3D_FORWARD: return forward(o);
-        case CT3D_BACKWARD_DATA: return backward_data(o);
-        default: return backward_weights(o);
+        case CT3D_FORWARD:
+            return forward(o);
+        case CT3D_BACKWARD_DATA:
+            return backward_data(o);
+        default:
+            return backward_weights(o);
         }
     }
 
@@ -269,8 +272,8 @@ double reference_bytes(const ct3d_problem &p, bool packed) {
     for (int axis = 0; axis < 3; ++axis)
         bytes += static_cast<double>(p.in[axis] * p.kernel[axis]) * static_cast<double>(sizeof(Pair));
     if (packed)
-        bytes += static_cast<double>(sizeof(double)) * static_cast<double>(elements(p, first_role(p)) +
-                                                                           elements(p, second_role(p)));
+        bytes += static_cast<double>(sizeof(double)) *
+                 static_cast<double>(elements(p, first_role(p)) + elements(p, second_role(p)));
     return bytes;
 }
 

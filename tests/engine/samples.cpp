@@ -3,7 +3,7 @@
 
 #include "random.hpp"
 
-#include <algorithm>
+#include <set>
 
 namespace ct3d::engine {
 namespace {
@@ -39,8 +39,8 @@ struct Sampler {
     Index reached(const ct3d_problem &p) {
         Index index = any();
         for (int axis = 0; axis < 3; ++axis) {
-            const int64_t o = below(p.in[axis]) * p.stride[axis] - p.pad_begin[axis] +
-                              below(p.kernel[axis]) * p.dilation[axis];
+            const int64_t o =
+                below(p.in[axis]) * p.stride[axis] - p.pad_begin[axis] + below(p.kernel[axis]) * p.dilation[axis];
             const auto d = static_cast<size_t>(2 + axis);
             if (o >= 0 && o < extent[d])
                 index[d] = o;
@@ -55,20 +55,16 @@ std::vector<Index> sample(const ct3d_problem &p, Role role, int64_t count, uint6
     constexpr unsigned every = (1u << dimensions) - 1;
     constexpr int per_edge = 16;
     Sampler sampler{shape(p, role), mix(seed)};
-    std::vector<Index> indices;
-    if (elements(sampler.extent) == 0)
-        return indices;
+    std::set<Index> indices;
     for (unsigned lasts = 0; lasts <= every; ++lasts)
-        indices.push_back(sampler.at_ends(every, lasts));
+        indices.insert(sampler.at_ends(every, lasts));
     for (unsigned free = 2; free < dimensions; ++free)
         for (unsigned lasts = 0; lasts < 8; ++lasts)
             for (int i = 0; i < per_edge; ++i)
-                indices.push_back(sampler.at_ends((7u << 2) & ~(1u << free), lasts << 2));
-    while (static_cast<int64_t>(indices.size()) < count)
-        indices.push_back(indices.size() % 2 != 0 && role == Role::y ? sampler.reached(p) : sampler.any());
-    std::sort(indices.begin(), indices.end());
-    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-    return indices;
+                indices.insert(sampler.at_ends((7u << 2) & ~(1u << free), lasts << 2));
+    for (bool reached = role == Role::y; static_cast<int64_t>(indices.size()) < count; reached = !reached)
+        indices.insert(reached && role == Role::y ? sampler.reached(p) : sampler.any());
+    return {indices.begin(), indices.end()};
 }
 
 } // namespace ct3d::engine

@@ -8,8 +8,8 @@
 
 namespace ct3d::engine {
 
-// About `count` elements of a tensor: every corner of its five dimensions, elements on each edge of its box, elements
-// that a tap reaches, and others. The same for the same seed.
+// `count` different elements of a tensor that has more: every corner of its five dimensions, elements on each edge of
+// its box, elements that a tap reaches, and others. The same for the same seed.
 std::vector<Index> sample(const ct3d_problem &, Role, int64_t count, uint64_t seed);
 
 } // namespace ct3d::engine

@@ -29,10 +29,12 @@ CacheFlush::CacheFlush(Place place) : place_(place), memory_(place, flush_bytes(
 void CacheFlush::operator()() {
     ++value_;
     constexpr uint64_t chunk = 1 << 20;
-    parallel_for(static_cast<int64_t>((memory_.bytes() + chunk - 1) / chunk), static_cast<double>(memory_.bytes()), [&](int64_t item, int) {
-        const uint64_t begin = static_cast<uint64_t>(item) * chunk;
-        std::memset(static_cast<uint8_t *>(memory_.host()) + begin, value_, std::min(chunk, memory_.bytes() - begin));
-    });
+    parallel_for(static_cast<int64_t>((memory_.bytes() + chunk - 1) / chunk), static_cast<double>(memory_.bytes()),
+                 [&](int64_t item, int) {
+                     const uint64_t begin = static_cast<uint64_t>(item) * chunk;
+                     std::memset(static_cast<uint8_t *>(memory_.host()) + begin, value_,
+                                 std::min(chunk, memory_.bytes() - begin));
+                 });
     memory_.upload();
 }
 

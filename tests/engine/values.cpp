@@ -10,9 +10,8 @@ constexpr Value dtypes[] = {{"f32", CT3D_F32}, {"f16", CT3D_F16}, {"bf16", CT3D_
 constexpr Value maths[] = {{"fp32", CT3D_MATH_FP32}, {"tf32", CT3D_MATH_TF32}};
 constexpr Value layouts[] = {{"ncdhw", CT3D_NCDHW}, {"ndhwc", CT3D_NDHWC}};
 constexpr Value weights_layouts[] = {{"iodhw", CT3D_IODHW}, {"idhwo", CT3D_IDHWO}};
-constexpr Value ops[] = {{"forward", CT3D_FORWARD},
-                         {"backward_data", CT3D_BACKWARD_DATA},
-                         {"backward_weights", CT3D_BACKWARD_WEIGHTS}};
+constexpr Value ops[] = {
+    {"forward", CT3D_FORWARD}, {"backward_data", CT3D_BACKWARD_DATA}, {"backward_weights", CT3D_BACKWARD_WEIGHTS}};
 constexpr Value biases[] = {{"0", 0}, {"1", 1}};
 
 constexpr int32_t number(Fill fill) { return static_cast<int32_t>(fill); }
@@ -20,9 +19,12 @@ constexpr Value fills[] = {{"symmetric", number(Fill::symmetric)}, {"positive", 
                            {"constant", number(Fill::constant)},   {"exact", number(Fill::exact)},
                            {"identity", number(Fill::identity)},   {"onehot", number(Fill::onehot)}};
 
-constexpr Key all_keys[] = {{"dtype", dtypes, CT3D_F32},           {"math", maths, CT3D_MATH_FP32},
-                            {"layout", layouts, CT3D_NCDHW},       {"wlayout", weights_layouts, CT3D_IODHW},
-                            {"op", ops, CT3D_FORWARD},             {"bias", biases, 1},
+constexpr Key all_keys[] = {{"dtype", dtypes, CT3D_F32},
+                            {"math", maths, CT3D_MATH_FP32},
+                            {"layout", layouts, CT3D_NCDHW},
+                            {"wlayout", weights_layouts, CT3D_IODHW},
+                            {"op", ops, CT3D_FORWARD},
+                            {"bias", biases, 1},
                             {"fill", fills, number(Fill::symmetric)}};
 
 } // namespace

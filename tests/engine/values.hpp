@@ -22,7 +22,7 @@ struct Key {
 };
 
 std::span<const Key> keys();
-const Key *find_key(std::string_view name);                // null if there is no such key
+const Key *find_key(std::string_view name);                  // null if there is no such key
 const Value *find_value(const Key &, std::string_view name); // null if there is no such value
 const char *value_name(const Key &, int32_t number);
 

@@ -97,6 +97,13 @@ int64_t AxisTable::covered() const {
                            [](int64_t sum, const AxisPhase &p) { return sum + p.count; });
 }
 
+const AxisPhase *AxisTable::phase_of(int64_t out) const {
+    const int64_t residue = out % out_step;
+    const auto phase = std::lower_bound(phases.begin(), phases.end(), residue,
+                                        [](const AxisPhase &p, int64_t r) { return p.first_out < r; });
+    return phase != phases.end() && phase->first_out == residue ? &*phase : nullptr;
+}
+
 int64_t PhaseTable::phases() const {
     return static_cast<int64_t>(axis[0].phases.size() * axis[1].phases.size() * axis[2].phases.size());
 }

@@ -28,7 +28,8 @@ struct AxisTable {
     int64_t in_step;               // L/g: from the input of one tap down to the next tap's
     double pairs;                  // (input, tap) pairs that land inside the output
 
-    int64_t covered() const; // outputs that belong to a phase
+    int64_t covered() const;                  // outputs that belong to a phase
+    const AxisPhase *phase_of(int64_t out) const; // null where no tap reaches
 };
 
 struct PhaseTable {

@@ -35,12 +35,11 @@ struct Gather {
 };
 
 Gather gather_at(const AxisTable &table, int64_t out, int64_t extent) {
-    const int64_t residue = out % table.out_step, j = out / table.out_step;
-    const auto phase = std::lower_bound(table.phases.begin(), table.phases.end(), residue,
-                                        [](const AxisPhase &p, int64_t r) { return p.first_out < r; });
-    if (phase == table.phases.end() || phase->first_out != residue)
+    const AxisPhase *phase = table.phase_of(out);
+    if (!phase)
         return {&table, nullptr, {0, 0}, 0};
-    return {&table, &*phase, valid_taps(table, *phase, j, j + 1, extent), phase->first_in + j};
+    const int64_t j = out / table.out_step;
+    return {&table, phase, valid_taps(table, *phase, j, j + 1, extent), phase->first_in + j};
 }
 
 struct Strides {

@@ -21,10 +21,13 @@ protected:
     const std::unique_ptr<const Kernel> direct_; // runs where oneDNN cannot
 };
 
+// Why no kernel of oneDNN can take a problem; empty if one might.
+std::string common_refusal(const Desc &);
+
 // Why `attempt` (which may throw) fails for a problem; empty if it does not.
 template <class Attempt> std::string refusal_of(const PlanContext &context, Attempt &&attempt) {
-    if (context.desc.dtype == Dtype::f64)
-        return "oneDNN has no f64";
+    if (std::string reason = common_refusal(context.desc); !reason.empty())
+        return reason;
     if (context.desc.batch == 0)
         return {};
     const ThreadScope scope(context.threads);

@@ -317,9 +317,7 @@ std::unique_ptr<Kernel> prepare_convolutions(const PlanContext &context) {
 std::string refusal(const PlanContext &context) {
     if (context.desc.op != Op::forward)
         return "computes forward only";
-    if (context.desc.dtype == Dtype::f64)
-        return "oneDNN has no f64";
-    return {};
+    return common_refusal(context.desc);
 }
 
 double convolutions_seconds(const PlanContext &context) {

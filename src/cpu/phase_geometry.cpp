@@ -15,6 +15,7 @@ constexpr double item_target = 4e7;          // multiplications that pay for tak
 constexpr int64_t first_level_target = 20 << 10; // bytes of input
 constexpr double second_level_target = 256 << 10; // bytes of input that an item reads again for each block of channels
 constexpr int64_t least_channel_block = 8;
+constexpr double most_box_elements = 0x1p50; // far over any workspace, and no product overflows
 constexpr double work_per_thread = 2e5;      // multiplications and elements
 constexpr int64_t items_per_thread = 4;      // for balance
 constexpr double stream_threshold = 8 << 20; // bytes of output that are written around the caches
@@ -51,6 +52,13 @@ int64_t most_taps(const AxisTable &table) {
     for (const AxisPhase &p : table.phases)
         most = std::max(most, p.taps);
     return most;
+}
+
+double box_elements(const PlanContext &c) {
+    const auto rows = [&](size_t axis) {
+        return static_cast<double>(std::max(reach(c.phases.axis[axis]).extent, lattice_extent(c, axis)));
+    };
+    return static_cast<double>(c.desc.in_channels) * static_cast<double>(c.desc.in[0]) * rows(1) * rows(2);
 }
 
 void set_box(const PlanContext &c, PhaseGeometry &g) {
@@ -209,6 +217,8 @@ std::string make_phase_geometry(const PlanContext &c, PhaseGeometry &g) {
         set_compute_type(best_isa().phase_f64.tiles, d, g);
     else
         set_compute_type(best_isa().phase_f32.tiles, d, g);
+    if (box_elements(c) > most_box_elements)
+        return "its workspace would be over the limit";
     set_box(c, g);
     g.computed_multiplications = computed(c, g);
     g.threads = worthwhile_threads(c.threads, g.computed_multiplications + total_elements(d), work_per_thread);

@@ -18,14 +18,6 @@ template <class T> const PhaseLoops<T> &loops();
 template <> const PhaseLoops<float> &loops() { return best_isa().phase_f32; }
 template <> const PhaseLoops<double> &loops() { return best_isa().phase_f64; }
 
-// Per residue of an axis, below the stride and the extent: its phase, or null.
-std::vector<const AxisPhase *> by_residue(const AxisTable &table, int64_t extent) {
-    std::vector<const AxisPhase *> phases(static_cast<size_t>(std::min(table.out_step, extent)));
-    for (const AxisPhase &p : table.phases)
-        phases[static_cast<size_t>(p.first_out)] = &p;
-    return phases;
-}
-
 template <class T> struct Workspace {
     Workspace(const PhaseGeometry &g, void *memory) : g_(g) {
         Parts parts(memory);
@@ -79,7 +71,6 @@ private:
     const ActivationStrides x_, y_;
     const WeightStrides w_;
     const int64_t taps_; // of the kernel
-    std::vector<const AxisPhase *> residues_[3];
     std::vector<TileFn<T>> tiles_; // by vectors, from 1
 };
 
@@ -87,8 +78,6 @@ template <class T>
 PhaseKernel<T>::PhaseKernel(const PlanContext &c, const PhaseGeometry &g)
     : desc_(c.desc), phases_(c.phases), g_(g), x_(input_strides(desc_)), y_(output_strides(desc_)),
       w_(weight_strides(desc_)), taps_(desc_.kernel[0] * desc_.kernel[1] * desc_.kernel[2]) {
-    for (size_t axis = 0; axis < 3; ++axis)
-        residues_[axis] = by_residue(phases_.axis[axis], desc_.out[axis]);
     for (int64_t v = 1; v <= g_.tile_vectors; ++v)
         tiles_.push_back(loops<T>().tiles.find(static_cast<size_t>(g_.tile_rows), static_cast<size_t>(v)));
 }
@@ -192,16 +181,16 @@ public:
 
     void run() {
         const int64_t stride = k_.desc_.stride[0];
-        const AxisPhase *z = k_.residues_[0][static_cast<size_t>(g_.folded ? item_.slab : item_.slab % stride)];
+        const AxisPhase *z = k_.phases_.axis[0].phase_of(item_.slab);
         if (!z && !g_.folded)
             return write_bias_plane();
         const int64_t jz = g_.folded ? 0 : item_.slab / stride;
-        for (size_t residue = 0; residue < k_.residues_[1].size(); ++residue) {
-            const AxisPhase *y = k_.residues_[1][residue];
+        for (int64_t residue = 0; residue < std::min(k_.desc_.stride[1], k_.desc_.out[1]); ++residue) {
+            const AxisPhase *y = k_.phases_.axis[1].phase_of(residue);
             if (z && y && !k_.phases_.axis[2].phases.empty())
                 run_phases(*z, jz, *y);
             else
-                write_bias_rows(static_cast<int64_t>(residue));
+                write_bias_rows(residue);
         }
     }
 

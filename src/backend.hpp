@@ -44,11 +44,11 @@ struct Candidate {
 struct Backend {
     int32_t id; // CT3D_BACKEND_*
     const char *name;
-    void (*probe)(ct3d_backend_info &);                // fills device_count, version, reason
+    void (*probe)(ct3d_backend_info &); // fills device_count, version, reason
     void (*device_info)(int32_t device, ct3d_device_info &);
-    int32_t (*default_threads)();                      // 1 where the backend has no use for threads
+    int32_t (*default_threads)(); // 1 where the backend has no use for threads
     std::span<const Candidate> (*candidates)();
-    void *(*alloc)(int32_t device, uint64_t bytes);    // throws Error
+    void *(*alloc)(int32_t device, uint64_t bytes); // throws Error
     void (*free)(int32_t device, void *);
     void (*copy)(int32_t device, void *destination, const void *source, uint64_t bytes);
     void (*zero)(int32_t device, void *stream, void *memory, uint64_t bytes); // only enqueues on a GPU

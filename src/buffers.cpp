@@ -20,8 +20,8 @@ void check_tensor(const Tensor &t, uint64_t alignment) {
             throw Error(CT3D_INVALID_ARGUMENT, "buffers->%s is NULL, the operation needs %" PRIu64 " bytes", t.name,
                         t.bytes);
     } else if (address_of(t) % alignment != 0) {
-        throw Error(CT3D_INVALID_ARGUMENT, "buffers->%s is %p, must be aligned to %" PRIu64 " bytes", t.name,
-                    t.address, alignment);
+        throw Error(CT3D_INVALID_ARGUMENT, "buffers->%s is %p, must be aligned to %" PRIu64 " bytes", t.name, t.address,
+                    alignment);
     }
 }
 
@@ -29,9 +29,9 @@ void check_overlap(const Tensor &a, const Tensor &b) {
     if (!(a.written || b.written) || !a.address || !b.address || a.bytes == 0 || b.bytes == 0)
         return;
     if (address_of(a) < address_of(b) + b.bytes && address_of(b) < address_of(a) + a.bytes)
-        throw Error(CT3D_INVALID_ARGUMENT, "buffers->%s (%p, %" PRIu64 " bytes) overlaps buffers->%s (%p, %" PRIu64
-                                           " bytes)",
-                    a.name, a.address, a.bytes, b.name, b.address, b.bytes);
+        throw Error(CT3D_INVALID_ARGUMENT,
+                    "buffers->%s (%p, %" PRIu64 " bytes) overlaps buffers->%s (%p, %" PRIu64 " bytes)", a.name,
+                    a.address, a.bytes, b.name, b.address, b.bytes);
 }
 
 } // namespace

@@ -148,9 +148,12 @@ WeightStrides weight_strides(const Desc &d) {
 
 size_t element_size(Dtype dtype) {
     switch (dtype) {
-    case Dtype::f64: return 8;
-    case Dtype::f32: return 4;
-    default: return 2;
+    case Dtype::f64:
+        return 8;
+    case Dtype::f32:
+        return 4;
+    default:
+        return 2;
     }
 }
 

@@ -12,7 +12,11 @@ namespace ct3d {
 
 using Extents = std::array<int64_t, 3>;
 
-enum class Op : int32_t { forward = CT3D_FORWARD, backward_data = CT3D_BACKWARD_DATA, backward_weights = CT3D_BACKWARD_WEIGHTS };
+enum class Op : int32_t {
+    forward = CT3D_FORWARD,
+    backward_data = CT3D_BACKWARD_DATA,
+    backward_weights = CT3D_BACKWARD_WEIGHTS
+};
 enum class Dtype : int32_t { f32 = CT3D_F32, f16 = CT3D_F16, bf16 = CT3D_BF16, f64 = CT3D_F64 };
 enum class Math : int32_t { fp32 = CT3D_MATH_FP32, tf32 = CT3D_MATH_TF32 };
 enum class Layout : int32_t { ncdhw = CT3D_NCDHW, ndhwc = CT3D_NDHWC };

@@ -72,8 +72,9 @@ AxisTable make_axis(const Desc &d, size_t axis) {
     // Taps k and k + S/g share their residue, so the first S/g taps name all residues that have taps.
     const int64_t residues = std::min(kernel, stride / g);
     if (residues > most_phases)
-        throw Error(CT3D_UNSUPPORTED, "kernel[%zu] is %" PRId64 " and stride[%zu] is %" PRId64
-                                      ": more than %" PRId64 " phases on an axis",
+        throw Error(CT3D_UNSUPPORTED,
+                    "kernel[%zu] is %" PRId64 " and stride[%zu] is %" PRId64 ": more than %" PRId64
+                    " phases on an axis",
                     axis, kernel, axis, stride, most_phases);
     for (int64_t first_tap = 0; first_tap < residues; ++first_tap) {
         const int64_t residue = mul_mod(first_tap, dilation, stride);

@@ -28,16 +28,16 @@ struct AxisTable {
     int64_t in_step;               // L/g: from the input of one tap down to the next tap's
     double pairs;                  // (input, tap) pairs that land inside the output
 
-    int64_t covered() const;                  // outputs that belong to a phase
+    int64_t covered() const;                      // outputs that belong to a phase
     const AxisPhase *phase_of(int64_t out) const; // null where no tap reaches
 };
 
 struct PhaseTable {
     std::array<AxisTable, 3> axis;
 
-    int64_t phases() const;           // phases with taps
-    double multiplications() const;   // of the whole problem, taps inside the input only
-    double bias_only_share() const;   // of the outputs, those that belong to no phase
+    int64_t phases() const;         // phases with taps
+    double multiplications() const; // of the whole problem, taps inside the input only
+    double bias_only_share() const; // of the outputs, those that belong to no phase
 
     double scale; // batch * in_channels * out_channels / groups
     Extents out;

@@ -48,8 +48,9 @@ ct3d_plan::ct3d_plan(const ct3d_problem *problem, const ct3d_plan_options *from)
     threads = options.threads > 0 ? options.threads : backend->default_threads();
     choose(options);
     if (log_enabled(1))
-        log_line(1, "plan %s %s %s %s, y %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
-                    ", kernel %s, workspace %" PRIu64,
+        log_line(1,
+                 "plan %s %s %s %s, y %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
+                 ", kernel %s, workspace %" PRIu64,
                  backend->name, name(desc.op), name(desc.dtype), name(desc.layout), desc.batch, desc.out_channels,
                  desc.out[0], desc.out[1], desc.out[2], kernel_name, workspace_size());
 }
@@ -76,8 +77,9 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
             char reason[64];
             std::snprintf(reason, sizeof reason, "slower: estimated %.3g ms", r.cost * 1e3);
             passed.push_back({r.candidate->name, reason});
-        } else {
-            prepare(*r.candidate, context, options.max_workspace);
+        } else if (prepare(*r.candidate, context, options.max_workspace)) {
+            kernel_name = r.candidate->name;
+            estimated_seconds = r.cost;
         }
     }
     if (kernel_name)
@@ -91,22 +93,21 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
     throw Error(CT3D_UNSUPPORTED, "no kernel of backend %s takes the problem: %s", backend->name, reasons.c_str());
 }
 
-void ct3d_plan::prepare(const Candidate &candidate, const PlanContext &context, uint64_t max_workspace) {
-    if (desc.batch == 0) {
-        kernel_name = candidate.name;
-        return;
-    }
+bool ct3d_plan::prepare(const Candidate &candidate, const PlanContext &context, uint64_t max_workspace) {
+    if (desc.batch == 0)
+        return true;
     try {
         std::unique_ptr<const Kernel> prepared = candidate.prepare(context);
         if (prepared->workspace_size() > max_workspace)
             throw Error(CT3D_UNSUPPORTED, "needs %" PRIu64 " bytes of workspace, max_workspace is %" PRIu64,
                         prepared->workspace_size(), max_workspace);
         kernel = std::move(prepared);
-        kernel_name = candidate.name;
+        return true;
     } catch (const Error &error) {
         if (error.status() != CT3D_UNSUPPORTED)
             throw;
         passed.push_back({candidate.name, error.message()});
+        return false;
     }
 }
 
@@ -141,6 +142,7 @@ std::string ct3d_plan::describe(Report::Format format) const {
     report.field("device", device);
     report.field("threads", threads);
     report.field("kernel", kernel_name);
+    report.field("estimated_ms", estimated_seconds * 1e3);
     report.field("workspace", workspace_size());
     if (kernel) {
         report.open_object("configuration");

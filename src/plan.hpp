@@ -26,10 +26,11 @@ struct ct3d_plan {
     int32_t device;
     int32_t threads;
     const char *kernel_name = nullptr;
+    double estimated_seconds = 0;
     std::unique_ptr<const ct3d::Kernel> kernel; // null for an empty batch
     std::vector<Passed> passed;
 
 private:
     void choose(const ct3d_plan_options &);
-    void prepare(const ct3d::Candidate &, const ct3d::PlanContext &, uint64_t max_workspace);
+    bool prepare(const ct3d::Candidate &, const ct3d::PlanContext &, uint64_t max_workspace);
 };

@@ -10,6 +10,8 @@
 #include "support.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 namespace {
 
@@ -66,10 +68,18 @@ void run_full(CaseRuns &runs, const Case &c) {
             runs.run(each, kernel);
 }
 
+// CT3D_TEST_PRODUCTS: cases of more products are skipped by name, for builds that run slowly.
+double products_limit() {
+    const char *text = std::getenv("CT3D_TEST_PRODUCTS");
+    return text ? std::strtod(text, nullptr) : HUGE_VAL;
+}
+
 void run_cases(const std::vector<Case> &cases) {
     CaseRuns runs(seed);
     for (size_t i = 0; i < cases.size(); ++i)
-        if (is_large(cases[i]))
+        if (ct3d::engine::products(cases[i].problem) > products_limit())
+            print_message("skipped \"%s\": over CT3D_TEST_PRODUCTS\n", cases[i].name.c_str());
+        else if (is_large(cases[i]))
             run_large(runs, cases[i]);
         else if (ct3d::tests::full_matrix())
             run_full(runs, cases[i]);

@@ -26,6 +26,22 @@ uint64_t system_value(int name) {
     return value > 0 ? static_cast<uint64_t>(value) : 0;
 }
 
+// What one core sees, which sysconf overstates on processors with several caches of the last level.
+uint64_t last_level_cache() {
+    for (int index = 3; index >= 2; --index) {
+        char path[64];
+        std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        unsigned long kibibytes = 0;
+        if (std::FILE *file = std::fopen(path, "r")) {
+            const bool read = std::fscanf(file, "%luK", &kibibytes) == 1;
+            std::fclose(file);
+            if (read)
+                return uint64_t{kibibytes} << 10;
+        }
+    }
+    return system_value(_SC_LEVEL3_CACHE_SIZE);
+}
+
 void probe(ct3d_backend_info &info) {
     info.device_count = 1;
     std::snprintf(info.version, sizeof info.version, "%s", onednn_version());
@@ -36,7 +52,7 @@ void device_info(int32_t, ct3d_device_info &info) {
     std::snprintf(info.arch, sizeof info.arch, "%s", best_isa().name);
     info.compute_units = default_threads();
     info.memory = system_value(_SC_PHYS_PAGES) * system_value(_SC_PAGESIZE);
-    info.last_level_cache = system_value(_SC_LEVEL3_CACHE_SIZE);
+    info.last_level_cache = last_level_cache();
 }
 
 std::span<const Candidate> candidates() {
@@ -61,9 +77,7 @@ void *alloc(int32_t, uint64_t bytes) {
 
 void free_memory(int32_t, void *memory) { std::free(memory); }
 
-void copy(int32_t, void *destination, const void *source, uint64_t bytes) {
-    std::memmove(destination, source, bytes);
-}
+void copy(int32_t, void *destination, const void *source, uint64_t bytes) { std::memmove(destination, source, bytes); }
 
 void zero(int32_t, void *, void *memory, uint64_t bytes) { std::memset(memory, 0, bytes); }
 
@@ -71,7 +85,7 @@ void synchronize(int32_t) {}
 
 } // namespace
 
-const Backend backend{CT3D_BACKEND_CPU, "cpu",       probe, device_info, default_threads, candidates, alloc,
-                      free_memory,      copy,        zero,  synchronize};
+const Backend backend{CT3D_BACKEND_CPU, "cpu", probe, device_info, default_threads, candidates, alloc,
+                      free_memory,      copy,  zero,  synchronize};
 
 } // namespace ct3d::cpu

@@ -18,7 +18,9 @@ struct Bfloat {
 
 [[gnu::always_inline]] inline float widen(float v) { return v; }
 [[gnu::always_inline]] inline double widen(double v) { return v; }
-[[gnu::always_inline]] inline float widen(Bfloat v) { return std::bit_cast<float>(static_cast<uint32_t>(v.bits) << 16); }
+[[gnu::always_inline]] inline float widen(Bfloat v) {
+    return std::bit_cast<float>(static_cast<uint32_t>(v.bits) << 16);
+}
 
 [[gnu::always_inline]] inline float widen(Half v) {
     const uint32_t sign = static_cast<uint32_t>(v.bits & 0x8000u) << 16;

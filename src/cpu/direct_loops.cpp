@@ -126,9 +126,8 @@ void forward_ncdhw(const Desc &d, const PhaseTable &phases, const ct3d_buffers &
 }
 
 // One output position of one group of NDHWC, a run of channels at a time.
-template <class T, class E>
-void forward_position(const Desc &d, const Strides &s, const E *x, const E *w, const E *bias, E *y,
-                      const Gather (&g)[3]) {
+template <class T, class E> void forward_position(const Desc &d, const Strides &s, const E *x, const E *w,
+                                                  const E *bias, E *y, const Gather (&g)[3]) {
     for (int64_t first = 0; first < s.out_channels; first += run) {
         const int64_t count = std::min(run, s.out_channels - first);
         Sums<T> sums;
@@ -208,8 +207,8 @@ void data_row(const Desc &d, const Strides &s, const E *dy, const E *w, E *dx, c
                 const E *row = dy + oz * s.y.z + oy * s.y.y + ox * s.y.x;
                 const E *tap = w + kz * s.w.z + ky * s.w.y + kx * s.w.x;
                 for (int64_t c = 0; c < s.out_channels; ++c)
-                    add_scaled(sums + (begin - first), T{widen(tap[c * s.w.co])}, row + c * s.y.c,
-                               s.y.x * d.stride[2], end - begin);
+                    add_scaled(sums + (begin - first), T{widen(tap[c * s.w.co])}, row + c * s.y.c, s.y.x * d.stride[2],
+                               end - begin);
             }
         });
         for (int64_t i = first; i < last; ++i)
@@ -217,8 +216,7 @@ void data_row(const Desc &d, const Strides &s, const E *dy, const E *w, E *dx, c
     }
 }
 
-template <class T, class E>
-void data_ncdhw(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t threads) {
+template <class T, class E> void data_ncdhw(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t threads) {
     const Strides s(d);
     parallel_for(threads, d.batch * d.in_channels * d.in[0], [&](int64_t item, int32_t) {
         const int64_t iz = item % d.in[0], ci = item / d.in[0] % d.in_channels, n = item / d.in[0] / d.in_channels;
@@ -250,8 +248,7 @@ void data_position(const Desc &d, const Strides &s, const E *dy, const E *w, E *
     }
 }
 
-template <class T, class E>
-void data_ndhwc(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t threads) {
+template <class T, class E> void data_ndhwc(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t threads) {
     const Strides s(d);
     parallel_for(threads, d.batch * d.in[0] * d.in[1], [&](int64_t item, int32_t) {
         const int64_t iy = item % d.in[1], iz = item / d.in[1] % d.in[0], n = item / d.in[1] / d.in[0];
@@ -309,8 +306,7 @@ template <class T, class E> void bias_gradient(const Desc &d, const Strides &s, 
     static_cast<E *>(b.dbias)[co] = narrow<E>(static_cast<T>(sum));
 }
 
-template <class T, class E>
-void weights(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t threads) {
+template <class T, class E> void weights(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t threads) {
     const Strides s(d);
     if (b.dbias)
         parallel_for(threads, d.out_channels, [&](int64_t co, int32_t) { bias_gradient<T, E>(d, s, b, co); });
@@ -324,8 +320,7 @@ void weights(const Desc &d, const PhaseTable &, const ct3d_buffers &b, int32_t t
         for (int64_t kz = 0; kz < d.kernel[0]; ++kz)
             for (int64_t ky = 0; ky < d.kernel[1]; ++ky)
                 for (int64_t kx = 0; kx < d.kernel[2]; ++kx)
-                    dw[kz * s.w.z + ky * s.w.y + kx * s.w.x] =
-                        narrow<E>(weight_gradient<T>(d, s, x, dy, {kz, ky, kx}));
+                    dw[kz * s.w.z + ky * s.w.y + kx * s.w.x] = narrow<E>(weight_gradient<T>(d, s, x, dy, {kz, ky, kx}));
     });
 }
 
@@ -339,7 +334,8 @@ template <class T, class E> DirectFn find(Op op) {
         return [](const Desc &d, const PhaseTable &p, const ct3d_buffers &b, int32_t threads) {
             (d.layout == Layout::ncdhw ? data_ncdhw<T, E> : data_ndhwc<T, E>)(d, p, b, threads);
         };
-    default: return weights<T, E>;
+    default:
+        return weights<T, E>;
     }
 }
 
@@ -347,10 +343,14 @@ template <class T, class E> DirectFn find(Op op) {
 
 DirectFn direct_loops(Op op, Dtype dtype) {
     switch (dtype) {
-    case Dtype::f16: return find<float, Half>(op);
-    case Dtype::bf16: return find<float, Bfloat>(op);
-    case Dtype::f64: return find<double, double>(op);
-    default: return find<float, float>(op);
+    case Dtype::f16:
+        return find<float, Half>(op);
+    case Dtype::bf16:
+        return find<float, Bfloat>(op);
+    case Dtype::f64:
+        return find<double, double>(op);
+    default:
+        return find<float, float>(op);
     }
 }
 

@@ -9,7 +9,7 @@ namespace ct3d::cpu::onednn {
 
 namespace {
 
-constexpr double flops_per_thread = 1.1e11;
+constexpr double flops_per_thread = 1.17e11;
 constexpr double bytes_per_thread = 1e10;
 constexpr double product_share = 0.85;
 constexpr double seconds_per_call = 1e-5;

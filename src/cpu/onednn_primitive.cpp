@@ -19,7 +19,7 @@ dnnl::primitive_attr attributes() {
 void rethrow(const dnnl::error &error) {
     // The front end has checked the problem: what oneDNN calls invalid is a shape that it does not take.
     const bool refused = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
-    const ct3d_status status = refused                                ? CT3D_UNSUPPORTED
+    const ct3d_status status = refused                              ? CT3D_UNSUPPORTED
                                : error.status == dnnl_out_of_memory ? CT3D_OUT_OF_MEMORY
                                                                     : CT3D_INTERNAL;
     throw Error(status, "oneDNN: %s", error.what());

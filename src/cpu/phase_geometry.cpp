@@ -10,16 +10,17 @@ namespace ct3d::cpu {
 
 namespace {
 
-constexpr int64_t box_target = 8 << 20;      // bytes of boxes staged at once, so that they stay in the last-level cache
-constexpr double item_target = 4e7;          // multiplications that pay for taking an item
-constexpr int64_t first_level_target = 20 << 10; // bytes of input
+constexpr int64_t box_target = 8 << 20; // bytes of boxes staged at once, so that they stay in the last-level cache
+constexpr double item_target = 4e7;     // multiplications that pay for taking an item
+constexpr int64_t first_level_target = 20 << 10;  // bytes of input
 constexpr double second_level_target = 256 << 10; // bytes of input that an item reads again for each block of channels
 constexpr int64_t least_channel_block = 8;
 constexpr double most_box_elements = 0x1p50; // far over any workspace, and no product overflows
 constexpr double work_per_thread = 2e5;      // multiplications and elements
 constexpr int64_t items_per_thread = 4;      // for balance
 constexpr double stream_threshold = 8 << 20; // bytes of output that are written around the caches
-constexpr uint64_t most_scratch = 768 << 10; // bytes per thread
+constexpr uint64_t most_scratch = 512 << 10; // bytes of lists and sums per thread
+constexpr int64_t most_panels = 384 << 10;   // bytes of input per thread
 
 struct Span {
     int64_t low, extent;
@@ -36,9 +37,7 @@ Span reach(const AxisTable &table) {
 }
 
 // How many outputs of an axis the largest residue has.
-int64_t lattice_extent(const PlanContext &c, size_t axis) {
-    return (c.desc.out[axis] - 1) / c.desc.stride[axis] + 1;
-}
+int64_t lattice_extent(const PlanContext &c, size_t axis) { return (c.desc.out[axis] - 1) / c.desc.stride[axis] + 1; }
 
 // Every residue has as many outputs as the box has inputs, and all phases read just these, one tap each.
 bool plain(const AxisTable &table, Span span, int64_t lattice) {
@@ -71,14 +70,16 @@ void set_box(const PlanContext &c, PhaseGeometry &g) {
     g.width = std::max(x.extent, g.columns);
     g.plane = g.height * g.width;
     g.unpadded = y.low == 0 && x.low == 0 && g.height == c.desc.in[1] && g.width == c.desc.in[2];
-    g.folded = z.low >= 0 && z.low + z.extent <= c.desc.in[0] && plain(axis[0], z, lattice_extent(c, 0)) &&
-               plain(axis[1], y, lattice_extent(c, 1)) && plain(axis[2], x, g.columns);
+    const int64_t channels = c.desc.in_channels_per_group(), size = static_cast<int64_t>(g.compute_size);
+    g.folded = g.unpadded && z.low >= 0 && z.low + z.extent <= c.desc.in[0] &&
+               plain(axis[0], z, lattice_extent(c, 0)) && plain(axis[1], y, lattice_extent(c, 1)) &&
+               plain(axis[2], x, g.columns) && channels * (g.width + g.tile_lanes()) * size <= most_panels;
     // Dropped lanes may read past the last one. An odd number of cache lines spreads the channels over the sets of a
     // cache.
-    const int64_t line = cache_line / static_cast<int64_t>(g.compute_size);
+    const int64_t line = cache_line / size;
     const int64_t used = c.desc.in[0] * g.plane + g.width + g.lanes;
     g.channel_stride = ((used + line - 1) / line | 1) * line;
-    g.box = c.desc.in_channels_per_group() * g.channel_stride;
+    g.box = channels * g.channel_stride;
 }
 
 void set_tile(const Desc &d, std::span<const TileShape> shapes, PhaseGeometry &g) {
@@ -115,7 +116,7 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
     g.slabs = g.folded ? std::min(d.stride[0], d.out[0]) : d.out[0];
     g.rows = g.plane_rows * (g.folded ? lattice_extent(c, 0) : 1);
     const int64_t box_bytes = std::max<int64_t>(1, g.box * d.groups * static_cast<int64_t>(g.compute_size));
-    g.samples = std::clamp<int64_t>(box_target / box_bytes, 1, d.batch);
+    g.samples = g.folded ? d.batch : std::clamp<int64_t>(box_target / box_bytes, 1, d.batch);
 
     const double items = static_cast<double>(g.samples) * static_cast<double>(d.groups * g.slabs);
     const double per_row = std::max(1.0, g.computed_multiplications / static_cast<double>(d.batch) /
@@ -123,16 +124,18 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
     const double wanted = std::max(1.0, items_per_thread * g.threads / items);
     const double row_bytes = static_cast<double>(d.in_channels_per_group() * most_taps(c.phases.axis[0]) * g.width) *
                              static_cast<double>(g.compute_size);
-    const double most = std::min({static_cast<double>(g.rows) / wanted, item_target / per_row,
-                                  second_level_target / row_bytes});
+    const double most =
+        std::min({static_cast<double>(g.rows) / wanted, item_target / per_row, second_level_target / row_bytes});
     const int64_t tile_rows = std::min((g.tile_lanes() + g.width - 1) / g.width, g.rows);
     g.chunk_rows = best_chunk_rows(g, std::max(static_cast<int64_t>(most), tile_rows));
     const double still_wanted = wanted / static_cast<double>(g.row_chunks());
-    g.chunk_blocks = std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(g.blocks) / still_wanted), 1, g.blocks);
+    g.chunk_blocks =
+        std::clamp<int64_t>(static_cast<int64_t>(static_cast<double>(g.blocks) / still_wanted), 1, g.blocks);
     const int64_t size = static_cast<int64_t>(element_size(d.dtype));
     g.stream_planes = static_cast<double>(size) * static_cast<double>(d.y_elements()) > stream_threshold;
     const int64_t run = d.layout == Layout::ndhwc ? d.out_channels_per_group() : d.out[2];
     g.stream_rows = g.stream_planes && run * size % cache_line == 0;
+    g.prefetch = d.layout == Layout::ncdhw && !g.stream_rows;
     g.stream_planes = g.stream_planes && (d.layout == Layout::ncdhw || g.stream_rows);
     // Channels-last outputs are written some cache lines at a time, others a tile's channels at a time.
     g.emit_blocks = d.layout == Layout::ndhwc ? std::clamp<int64_t>(64 / g.tile_rows, 1, g.chunk_blocks) : 1;
@@ -153,10 +156,11 @@ void set_workspace(const PlanContext &c, PhaseGeometry &g) {
     const auto bytes = [&](int64_t elements) { return aligned_size(static_cast<uint64_t>(elements * size)); };
     g.bias_bytes = bytes(d.out_channels);
     g.weights_bytes = bytes(d.groups * g.blocks * g.tile_rows * volume * d.in_channels_per_group());
-    g.boxes_bytes = bytes(g.samples * d.groups * g.box);
+    g.boxes_bytes = g.folded ? 0 : bytes(g.samples * d.groups * g.box);
+    g.panels_bytes = g.folded ? bytes(d.in_channels_per_group() * g.computed_lanes(g.chunk_rows)) : 0;
     g.most_taps = most_taps(c.phases.axis[0]) * most_taps(c.phases.axis[1]) * d.kernel[2];
     g.taps_bytes = aligned_size(static_cast<uint64_t>(2 * g.most_taps) * sizeof(int64_t));
-    g.scratch_bytes = bytes(std::ssize(c.phases.axis[2].phases) * g.emit_blocks * g.tile_rows * g.tile_lanes());
+    g.sums_bytes = bytes(std::ssize(c.phases.axis[2].phases) * g.emit_blocks * g.tile_rows * g.tile_lanes());
 }
 
 // Multiplications as the tiles do them.
@@ -191,18 +195,24 @@ int64_t PhaseGeometry::computed_lanes(int64_t rows_of_run) const {
 }
 
 uint64_t PhaseGeometry::workspace() const {
-    return bias_bytes + weights_bytes + boxes_bytes + static_cast<uint64_t>(threads) * (taps_bytes + scratch_bytes);
+    return bias_bytes + weights_bytes + boxes_bytes +
+           static_cast<uint64_t>(threads) * (panels_bytes + taps_bytes + sums_bytes);
 }
 
 double phase_cost(const PlanContext &c, const PhaseGeometry &g) {
-    constexpr double efficiency = 0.8, bytes_per_second = 1e10; // of a thread
+    constexpr double bytes_per_second = 1.2e10, packed_per_second = 2e9; // of a thread
     const Desc &d = c.desc;
+    // Tiles of few rows are bound by the loads of their input.
+    const double efficiency = g.tile_rows >= 8 ? 0.95 : g.tile_rows >= 4 ? 0.9 : g.tile_rows == 2 ? 0.5 : 0.25;
     const double rate = efficiency * best_isa().flops_per_thread * 4 / static_cast<double>(g.compute_size);
     // Channels-last outputs of small groups are written in pieces of cache lines.
     const double size = static_cast<double>(element_size(d.dtype));
-    const double piece = d.layout == Layout::ndhwc ? size * static_cast<double>(d.out_channels_per_group()) : cache_line;
+    const double piece =
+        d.layout == Layout::ndhwc ? size * static_cast<double>(d.out_channels_per_group()) : cache_line;
     const double bytes = 2 * size * total_elements(d) * std::max(1.0, cache_line / piece);
-    return (2 * g.computed_multiplications / rate + bytes / bytes_per_second) / g.threads;
+    return (2 * g.computed_multiplications / rate + bytes / bytes_per_second +
+            static_cast<double>(d.w_elements()) / packed_per_second) /
+           g.threads;
 }
 
 std::string make_phase_geometry(const PlanContext &c, PhaseGeometry &g) {
@@ -224,8 +234,10 @@ std::string make_phase_geometry(const PlanContext &c, PhaseGeometry &g) {
     g.threads = worthwhile_threads(c.threads, g.computed_multiplications + total_elements(d), work_per_thread);
     set_channel_block(c, g);
     set_items(c, g);
+    g.computed_multiplications *=
+        static_cast<double>(g.computed_lanes(g.chunk_rows)) / static_cast<double>(g.chunk_rows * g.width);
     set_workspace(c, g);
-    if (g.taps_bytes > most_scratch || g.scratch_bytes > most_scratch || g.taps_bytes + g.scratch_bytes > most_scratch)
+    if (g.taps_bytes > most_scratch || g.sums_bytes > most_scratch || g.taps_bytes + g.sums_bytes > most_scratch)
         return "too many taps or phases for its lists";
     if (g.workspace() > workspace_limit(c))
         return "its workspace would be over the limit";

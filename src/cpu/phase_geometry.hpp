@@ -3,9 +3,10 @@
 //
 // The input of a sample and group is staged as a box [channel][z][y][x], padded with zeros in y and x so that no tap
 // leaves it. Lanes are positions of the box's flattened (y, x) plane: output (jy, jx) of a phase sits in lane
-// jy*width + jx, and a tap is a constant offset. Lanes that fall on padding columns are computed and dropped. Where
-// there is no padding at all (kernel = stride), the planes of a box follow each other without a gap and all of them
-// are one row of lanes ("folded").
+// jy*width + jx, and a tap is a constant offset. Lanes that fall on padding columns are computed and dropped.
+//
+// Where all phases read just the whole input, one tap each (kernel = stride), nothing is padded: all planes are one row
+// of lanes, and an item copies its own lanes into panels [tile][channel][lane] instead ("folded").
 #pragma once
 
 #include "../backend.hpp"
@@ -15,14 +16,14 @@ namespace ct3d::cpu {
 
 struct PhaseGeometry {
     // box, in elements of the compute type
-    int64_t low_y, height;         // input rows low_y .. low_y + height - 1
-    int64_t low_x, width;          // likewise
-    int64_t columns;               // of a lattice row; the rest of the width is padding
-    int64_t plane;                 // height * width
-    int64_t channel_stride;        // from one channel's planes to the next's
-    int64_t channel_block;         // see TileTask
-    int64_t box;                   // one sample and group
-    bool unpadded;                 // the box is just the input
+    int64_t low_y, height;  // input rows low_y .. low_y + height - 1
+    int64_t low_x, width;   // likewise
+    int64_t columns;        // of a lattice row; the rest of the width is padding
+    int64_t plane;          // height * width
+    int64_t channel_stride; // from one channel's planes to the next's
+    int64_t channel_block;  // see TileTask
+    int64_t box;            // one sample and group
+    bool unpadded;          // the box is just the input
     bool folded;
 
     // tiles
@@ -47,11 +48,13 @@ struct PhaseGeometry {
     int64_t blocks;       // of a group
     bool stream_planes;   // past the caches, since the output is too large to stay in one
     bool stream_rows;     // likewise, where rows are whole cache lines
+    bool prefetch;        // rows of the output before they are written
     int64_t emit_blocks;  // whose sums are kept until they are written
 
     // workspace, in bytes, each part aligned
     size_t compute_size; // of the compute type
-    uint64_t bias_bytes, weights_bytes, boxes_bytes, taps_bytes, scratch_bytes; // the last two per thread
+    uint64_t bias_bytes, weights_bytes, boxes_bytes;
+    uint64_t panels_bytes, taps_bytes, sums_bytes; // per thread
     uint64_t workspace() const;
 
     int64_t most_taps; // of all phases of x together

@@ -24,22 +24,30 @@ template <class T> struct Workspace {
         bias = parts.take<T>(g.bias_bytes);
         weights = parts.take<T>(g.weights_bytes);
         boxes = parts.take<T>(g.boxes_bytes);
+        panels_ = parts.take<unsigned char>(g.panels_bytes * static_cast<uint64_t>(g.threads));
         taps_ = parts.take<unsigned char>(g.taps_bytes * static_cast<uint64_t>(g.threads));
-        sums_ = parts.take<unsigned char>(g.scratch_bytes * static_cast<uint64_t>(g.threads));
+        sums_ = parts.take<unsigned char>(g.sums_bytes * static_cast<uint64_t>(g.threads));
     }
+    T *panels(int32_t thread) const { return at<T>(panels_, g_.panels_bytes, thread); }
     int64_t *taps(int32_t thread) const { return at<int64_t>(taps_, g_.taps_bytes, thread); }
-    T *sums(int32_t thread) const { return at<T>(sums_, g_.scratch_bytes, thread); }
+    T *sums(int32_t thread) const { return at<T>(sums_, g_.sums_bytes, thread); }
 
     T *bias, *weights, *boxes;
 
 private:
     template <class U> static U *at(void *base, uint64_t bytes, int32_t thread) {
-        return static_cast<U *>(static_cast<void *>(static_cast<unsigned char *>(base) +
-                                                    bytes * static_cast<uint64_t>(thread)));
+        return static_cast<U *>(
+            static_cast<void *>(static_cast<unsigned char *>(base) + bytes * static_cast<uint64_t>(thread)));
     }
     const PhaseGeometry &g_;
-    unsigned char *taps_, *sums_;
+    unsigned char *panels_, *taps_, *sums_;
 };
+
+// Asks for memory that is soon read (0) or written (1).
+template <int write> void fetch(const unsigned char *from, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += cache_line)
+        __builtin_prefetch(from + at, write);
+}
 
 // What a thread takes at once: some rows of a slab, and some blocks of output channels.
 struct Item {
@@ -70,12 +78,11 @@ private:
     const PhaseGeometry g_;
     const ActivationStrides x_, y_;
     const WeightStrides w_;
-    const int64_t taps_; // of the kernel
+    const int64_t taps_;           // of the kernel
     std::vector<TileFn<T>> tiles_; // by vectors, from 1
 };
 
-template <class T>
-PhaseKernel<T>::PhaseKernel(const PlanContext &c, const PhaseGeometry &g)
+template <class T> PhaseKernel<T>::PhaseKernel(const PlanContext &c, const PhaseGeometry &g)
     : desc_(c.desc), phases_(c.phases), g_(g), x_(input_strides(desc_)), y_(output_strides(desc_)),
       w_(weight_strides(desc_)), taps_(desc_.kernel[0] * desc_.kernel[1] * desc_.kernel[2]) {
     for (int64_t v = 1; v <= g_.tile_vectors; ++v)
@@ -102,12 +109,11 @@ template <class T> void PhaseKernel<T>::pack_channel(const ct3d_buffers &b, int6
     }
 }
 
-template <class T>
-void PhaseKernel<T>::stage_row(const ct3d_buffers &b, int64_t sample, int64_t channel, int64_t z, int64_t row,
-                               T *boxes) const {
+template <class T> void PhaseKernel<T>::stage_row(const ct3d_buffers &b, int64_t sample, int64_t channel, int64_t z,
+                                                  int64_t row, T *boxes) const {
     const int64_t in_y = g_.low_y + row, channels = desc_.in_channels_per_group();
-    T *to = boxes + channel / channels * g_.box + channel % channels * g_.channel_stride + z * g_.plane +
-            row * g_.width;
+    T *to =
+        boxes + channel / channels * g_.box + channel % channels * g_.channel_stride + z * g_.plane + row * g_.width;
     const int64_t begin = std::max<int64_t>(g_.low_x, 0), end = std::min(g_.low_x + g_.width, desc_.in[2]);
     if (in_y < 0 || in_y >= desc_.in[1] || begin >= end) {
         std::fill_n(to, g_.width, T{0});
@@ -168,12 +174,15 @@ public:
     Worker(const PhaseKernel &kernel, const ct3d_buffers &b, const Workspace<T> &workspace, int64_t first_sample,
            const Item &item, int32_t thread)
         : k_(kernel), g_(kernel.g_), item_(item), x_offsets_(workspace.taps(thread)),
-          w_offsets_(x_offsets_ + g_.most_taps), sums_(workspace.sums(thread)),
+          w_offsets_(x_offsets_ + g_.most_taps), sums_(workspace.sums(thread)), panels_(workspace.panels(thread)),
           box_(workspace.boxes + (item.sample * k_.desc_.groups + item.group) * g_.box),
           weights_(workspace.weights +
                    item.group * g_.blocks * g_.tile_rows * k_.taps_ * k_.desc_.in_channels_per_group()),
           bias_(workspace.bias + item.group * k_.desc_.out_channels_per_group()),
           element_size_(static_cast<int64_t>(element_size(k_.desc_.dtype))),
+          input_(static_cast<const unsigned char *>(b.x) +
+                 ((first_sample + item.sample) * k_.x_.n + item.group * k_.desc_.in_channels_per_group() * k_.x_.c) *
+                     element_size_),
           y_(static_cast<unsigned char *>(b.y) +
              ((first_sample + item.sample) * k_.y_.n + item.group * k_.desc_.out_channels_per_group() * k_.y_.c) *
                  element_size_),
@@ -184,6 +193,8 @@ public:
         const AxisPhase *z = k_.phases_.axis[0].phase_of(item_.slab);
         if (!z && !g_.folded)
             return write_bias_plane();
+        if (z && g_.folded)
+            copy_panels(*z);
         const int64_t jz = g_.folded ? 0 : item_.slab / stride;
         for (int64_t residue = 0; residue < std::min(k_.desc_.stride[1], k_.desc_.out[1]); ++residue) {
             const AxisPhase *y = k_.phases_.axis[1].phase_of(residue);
@@ -210,8 +221,7 @@ private:
 
     void emit(unsigned char *row, Range outputs, Channels c, const T *const *sums, int64_t stride, bool stream) const {
         emit_({row + (c.first * k_.y_.c + outputs.begin * k_.y_.x) * element_size_, k_.y_.x, k_.y_.c,
-               outputs.end - outputs.begin, c.count, sums, stride, g_.tile_lanes(), bias_ + c.first,
-               stream});
+               outputs.end - outputs.begin, c.count, sums, stride, g_.tile_lanes(), bias_ + c.first, stream});
     }
 
     Channels all_channels() const {
@@ -229,27 +239,49 @@ private:
     void write_bias_plane() const {
         const int64_t first = item_.rows.begin * k_.desc_.stride[1];
         const int64_t last = std::min(item_.rows.end * k_.desc_.stride[1], k_.desc_.out[1]);
-        emit(output_row(item_.rows.begin, 0), {0, (last - first) * k_.desc_.out[2]}, all_channels(), nullptr, 1, g_.stream_planes);
+        emit(output_row(item_.rows.begin, 0), {0, (last - first) * k_.desc_.out[2]}, all_channels(), nullptr, 1,
+             g_.stream_planes);
+    }
+
+    // The lanes of all rows of a run, up to the last column.
+    Range lanes_of(Range rows) const { return {rows.begin * g_.width, (rows.end - 1) * g_.width + g_.columns}; }
+
+    void copy_panels(const AxisPhase &z) const {
+        const Range lanes = lanes_of(item_.rows);
+        const int64_t channels = k_.desc_.in_channels_per_group(), step = g_.even_tile(lanes.end - lanes.begin);
+        const StageFn<T> stage = loops<T>().stage(k_.desc_.dtype);
+        for (int64_t c = 0; c < channels; ++c) {
+            if (k_.desc_.layout == Layout::ncdhw && c + 1 < channels)
+                fetch<0>(input_at(z, lanes.begin, c + 1), (lanes.end - lanes.begin) * element_size_);
+            for (int64_t lane = lanes.begin; lane < lanes.end; lane += step)
+                stage(input_at(z, lane, c), k_.x_.x, panels_ + (lane - lanes.begin) * channels + c * step,
+                      std::min(step, lanes.end - lane));
+        }
+    }
+
+    const unsigned char *input_at(const AxisPhase &z, int64_t lane, int64_t channel) const {
+        return input_ + (channel * k_.x_.c + (z.first_in * g_.plane + lane) * k_.x_.x) * element_size_;
     }
 
     void run_phases(const AxisPhase &z, int64_t jz, const AxisPhase &y) {
         const int64_t last_row = std::min(item_.rows.end, g_.folded ? g_.rows : y.count);
         if (item_.rows.begin >= last_row)
             return;
-        const Range lanes{item_.rows.begin * g_.width, (last_row - 1) * g_.width + g_.columns};
-        x_ = box_ + (z.first_in + jz) * g_.plane + (y.first_in - g_.low_y) * g_.width - g_.low_x;
+        const Range lanes = lanes_of({item_.rows.begin, last_row});
+        const T *box = box_ + (z.first_in + jz) * g_.plane + (y.first_in - g_.low_y) * g_.width - g_.low_x;
         const int64_t tile_lanes = g_.even_tile(lanes.end - lanes.begin);
-        for (int64_t block = item_.blocks.begin; block < item_.blocks.end; block += g_.emit_blocks) {
-            const Range blocks{block, std::min(block + g_.emit_blocks, item_.blocks.end)};
-            Range listed{0, 0};
-            for (int64_t lane = lanes.begin; lane < lanes.end; lane += tile_lanes) {
-                const Range tile{lane, std::min(lane + tile_lanes, lanes.end)};
-                const Range tap_rows = reached_rows(y, tile);
-                if (lane == lanes.begin || tap_rows.begin != listed.begin || tap_rows.end != listed.end)
-                    list_taps(z, jz, y, tap_rows);
-                listed = tap_rows;
-                run_tile(y, tile, blocks);
-            }
+        const int64_t panel = k_.desc_.in_channels_per_group() * tile_lanes;
+        Range listed{-1, -1};
+        for (int64_t lane = lanes.begin; lane < lanes.end; lane += tile_lanes) {
+            const Range tile{lane, std::min(lane + tile_lanes, lanes.end)};
+            const Range tap_rows = reached_rows(y, tile);
+            if (tap_rows.begin != listed.begin || tap_rows.end != listed.end)
+                list_taps(z, jz, y, tap_rows);
+            listed = tap_rows;
+            x_ = g_.folded ? panels_ + (lane - lanes.begin) / tile_lanes * panel : box + lane;
+            x_stride_ = g_.folded ? tile_lanes : g_.channel_stride;
+            for (int64_t block = item_.blocks.begin; block < item_.blocks.end; block += g_.emit_blocks)
+                run_tile(y, tile, {block, std::min(block + g_.emit_blocks, item_.blocks.end)});
         }
     }
 
@@ -275,8 +307,8 @@ private:
                     for (int64_t c = 0; c < x.taps; ++c, ++next) {
                         const int64_t kz = z.first_tap + a * tz.tap_step, ky = y.first_tap + b * ty.tap_step;
                         const int64_t kx = x.first_tap + c * tx.tap_step;
-                        x_offsets_[next] = x.first_in - a * tz.in_step * g_.plane - b * ty.in_step * g_.width -
-                                           c * tx.in_step;
+                        x_offsets_[next] =
+                            x.first_in - a * tz.in_step * g_.plane - b * ty.in_step * g_.width - c * tx.in_step;
                         w_offsets_[next] = ((kz * k_.desc_.kernel[1] + ky) * k_.desc_.kernel[2] + kx) * step;
                     }
         }
@@ -285,9 +317,9 @@ private:
 
     void run_tile(const AxisPhase &y, Range lanes, Range blocks) {
         const int64_t first = blocks.begin * g_.tile_rows;
-        const Channels channels{first,
-                                std::min(blocks.end * g_.tile_rows, k_.desc_.out_channels_per_group()) - first};
-        for_rows(y, lanes, [&](unsigned char *row, Range, Range outputs) { prefetch(row, outputs, channels); });
+        const Channels channels{first, std::min(blocks.end * g_.tile_rows, k_.desc_.out_channels_per_group()) - first};
+        if (g_.prefetch)
+            for_rows(y, lanes, [&](unsigned char *row, Range, Range outputs) { prefetch(row, outputs, channels); });
         for (int64_t block = blocks.begin; block < blocks.end; ++block)
             multiply(lanes, block, (block - blocks.begin) * g_.tile_rows * g_.tile_lanes());
         write(y, lanes, channels);
@@ -309,13 +341,9 @@ private:
 
     // Fetches what is about to be written, so that the memory's latency hides behind the multiplications.
     void prefetch(const unsigned char *row, Range outputs, Channels channels) const {
-        if (k_.desc_.layout != Layout::ncdhw || g_.stream_rows)
-            return;
-        for (int64_t c = channels.first; c < channels.first + channels.count; ++c) {
-            const unsigned char *out = row + c * k_.y_.c * element_size_;
-            for (int64_t at = outputs.begin * element_size_; at < outputs.end * element_size_; at += cache_line)
-                __builtin_prefetch(out + at, 1);
-        }
+        for (int64_t c = channels.first; c < channels.first + channels.count; ++c)
+            fetch<1>(row + (c * k_.y_.c + outputs.begin) * element_size_,
+                     (outputs.end - outputs.begin) * element_size_);
     }
 
     // Sums of one block of output channels, for all phases of x.
@@ -326,8 +354,8 @@ private:
         const T *weights = weights_ + block * k_.taps_ * channels * g_.tile_rows;
         for (size_t p = 0; p < k_.phases_.axis[2].phases.size(); ++p) {
             const int64_t first = first_tap_[p];
-            tile({x_ + lanes.begin, weights, x_offsets_ + first, w_offsets_ + first, first_tap_[p + 1] - first,
-                  channels, g_.channel_block, g_.channel_stride, sums_ + sums_offset + phase_sums(p), g_.tile_lanes()});
+            tile({x_, weights, x_offsets_ + first, w_offsets_ + first, first_tap_[p + 1] - first, channels,
+                  g_.channel_block, x_stride_, sums_ + sums_offset + phase_sums(p), g_.tile_lanes()});
         }
     }
 
@@ -338,7 +366,8 @@ private:
     void write(const AxisPhase &y, Range lanes, Channels channels) const {
         const AxisTable &axis = k_.phases_.axis[2];
         for_rows(y, lanes, [&](unsigned char *row, Range part, Range outputs) {
-            const T *sums[most_residues] = {};
+            const T *sums[most_residues];
+            std::fill_n(sums, axis.out_step, nullptr);
             for (size_t p = 0; p < axis.phases.size(); ++p)
                 sums[axis.phases[p].first_out] = sums_ + phase_sums(p) + (part.begin - lanes.begin);
             emit(row, outputs, channels, sums, axis.out_step, g_.stream_rows);
@@ -351,11 +380,14 @@ private:
     int64_t *const x_offsets_, *const w_offsets_;
     int64_t first_tap_[most_residues + 1];
     T *const sums_;
+    T *const panels_;
     const T *const box_, *const weights_, *const bias_;
     const int64_t element_size_;
+    const unsigned char *const input_; // of the sample and group
     unsigned char *const y_;
     const EmitFn<T> emit_;
-    const T *x_ = nullptr; // lane 0, before the offset of a tap
+    const T *x_ = nullptr; // the first lane of a tile, before the offset of a tap
+    int64_t x_stride_ = 0; // from one channel to the next
 };
 
 template <class T> void PhaseKernel<T>::execute(const ct3d_buffers &b) const {
@@ -366,7 +398,8 @@ template <class T> void PhaseKernel<T>::execute(const ct3d_buffers &b) const {
                  [&](int64_t channel, int32_t) { pack_channel(b, channel, workspace.weights); });
     for (int64_t first = 0; first < desc_.batch; first += g_.samples) {
         const int64_t samples = std::min(g_.samples, desc_.batch - first);
-        stage(b, threads, first, samples, workspace.boxes);
+        if (!g_.folded)
+            stage(b, threads, first, samples, workspace.boxes);
         const int64_t items = samples * desc_.groups * g_.slabs * g_.row_chunks() * g_.block_chunks();
         parallel_for(threads, items, [&](int64_t index, int32_t thread) {
             Worker(*this, b, workspace, first, item(index), thread).run();

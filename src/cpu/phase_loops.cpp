@@ -88,9 +88,14 @@ template <class T, size_t R, size_t V> void tile(const TileTask<T> &t) {
 // Two thirds to three quarters of the registers hold sums.
 constexpr TileShape shapes[] = {
 #if CT3D_ISA_REGISTERS >= 32
-    {8, 3}, {4, 6}, {2, 8}, {1, 8},
+    {8, 3},
+    {4, 6},
+    {2, 8},
+    {1, 8},
 #else
-    {4, 3}, {2, 4}, {1, 4},
+    {4, 3},
+    {2, 4},
+    {1, 4},
 #endif
 };
 
@@ -144,11 +149,16 @@ template <class T, class E> void scatter(const EmitTask<T> &t, int64_t channel, 
 
 template <class T, class E> RunFn<T, E> find_run(int64_t stride) {
     switch (stride) {
-    case 1: return interleave<T, E, 1>;
-    case 2: return interleave<T, E, 2>;
-    case 3: return interleave<T, E, 3>;
-    case 4: return interleave<T, E, 4>;
-    default: return scatter<T, E>;
+    case 1:
+        return interleave<T, E, 1>;
+    case 2:
+        return interleave<T, E, 2>;
+    case 3:
+        return interleave<T, E, 3>;
+    case 4:
+        return interleave<T, E, 4>;
+    default:
+        return scatter<T, E>;
     }
 }
 
@@ -242,7 +252,9 @@ template <class T, class E> void pack(const PackTask<T> &t) {
 
 // The instance of a function template for the tensors' type.
 #define CT3D_SELECT(function, dtype)                                                                                   \
-    ((dtype) == Dtype::f16 ? function<float, Half> : (dtype) == Dtype::bf16 ? function<float, Bfloat> : function<float, float>)
+    ((dtype) == Dtype::f16    ? function<float, Half>                                                                  \
+     : (dtype) == Dtype::bf16 ? function<float, Bfloat>                                                                \
+                              : function<float, float>)
 
 EmitFn<float> emit_f32(Dtype dtype, Layout layout) {
     return layout == Layout::ndhwc ? CT3D_SELECT(emit_ndhwc, dtype) : CT3D_SELECT(emit_ncdhw, dtype);

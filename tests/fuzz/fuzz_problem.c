@@ -54,6 +54,8 @@ static int32_t next_enum(source *s, int32_t count) {
     return kind < 250 ? kind % count : (int32_t)next_word(s);
 }
 
+static int is_small(int64_t value) { return value > 0 && value < 16; }
+
 static ct3d_problem next_problem(source *s) {
     ct3d_problem p;
     ct3d_problem_init(&p, sizeof p);
@@ -67,7 +69,7 @@ static ct3d_problem next_problem(source *s) {
     p.groups = next_value(s, 1);
     p.in_channels = next_value(s, 1);
     p.out_channels = next_value(s, 1);
-    if (next_byte(s) % 8 && p.groups > 0 && p.groups < 16 && p.in_channels < 16 && p.out_channels < 16) {
+    if (next_byte(s) % 8 && is_small(p.groups) && is_small(p.in_channels) && is_small(p.out_channels)) {
         p.in_channels *= p.groups;
         p.out_channels *= p.groups;
     }

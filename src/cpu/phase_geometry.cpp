@@ -74,6 +74,10 @@ void set_box(const PlanContext &c, PhaseGeometry &g) {
     g.folded = g.unpadded && z.low >= 0 && z.low + z.extent <= c.desc.in[0] &&
                plain(axis[0], z, lattice_extent(c, 0)) && plain(axis[1], y, lattice_extent(c, 1)) &&
                plain(axis[2], x, g.columns) && channels * (g.width + g.tile_lanes()) * size <= most_panels;
+    // A tile's panel is read again for each block of channels: with their weights it should stay in the first-level
+    // cache.
+    if (g.folded)
+        g.tile_vectors = std::clamp<int64_t>(first_level_target / (channels * g.lanes * size), 2, g.tile_vectors);
     // Dropped lanes may read past the last one. An odd number of cache lines spreads the channels over the sets of a
     // cache.
     const int64_t line = cache_line / size;
@@ -113,7 +117,7 @@ int64_t best_chunk_rows(const PhaseGeometry &g, int64_t most) {
 void set_items(const PlanContext &c, PhaseGeometry &g) {
     const Desc &d = c.desc;
     g.plane_rows = lattice_extent(c, 1);
-    g.slabs = g.folded ? std::min(d.stride[0], d.out[0]) : d.out[0];
+    g.slabs = g.folded ? 1 : d.out[0];
     g.rows = g.plane_rows * (g.folded ? lattice_extent(c, 0) : 1);
     const int64_t box_bytes = std::max<int64_t>(1, g.box * d.groups * static_cast<int64_t>(g.compute_size));
     g.samples = g.folded ? d.batch : std::clamp<int64_t>(box_target / box_bytes, 1, d.batch);
@@ -146,7 +150,8 @@ void set_channel_block(const PlanContext &c, PhaseGeometry &g) {
     const int64_t size = static_cast<int64_t>(g.compute_size);
     const int64_t rows = most_taps(c.phases.axis[0]) * most_taps(c.phases.axis[1]);
     const int64_t row_bytes = (g.tile_lanes() + most_taps(c.phases.axis[2])) * size + cache_line;
-    g.channel_block = std::max<int64_t>(first_level_target / (rows * row_bytes), least_channel_block);
+    g.channel_block =
+        g.folded ? c.desc.in_channels : std::max<int64_t>(first_level_target / (rows * row_bytes), least_channel_block);
 }
 
 void set_workspace(const PlanContext &c, PhaseGeometry &g) {

@@ -6,7 +6,7 @@
 // jy*width + jx, and a tap is a constant offset. Lanes that fall on padding columns are computed and dropped.
 //
 // Where all phases read just the whole input, one tap each (kernel = stride), nothing is padded: all planes are one row
-// of lanes, and an item copies its own lanes into panels [tile][channel][lane] instead ("folded").
+// of lanes, and an item copies its own lanes into panels [tile][channel][lane] instead ("folded"), once for all phases.
 #pragma once
 
 #include "../backend.hpp"
@@ -40,7 +40,7 @@ struct PhaseGeometry {
 
     // items: samples of a batch part x groups x slabs x row chunks x channel chunks
     int64_t samples;      // staged at once
-    int64_t slabs;        // output planes, or residues of planes where folded
+    int64_t slabs;        // output planes; where folded, all of them are one
     int64_t plane_rows;   // lattice rows of an output plane
     int64_t rows;         // of a slab
     int64_t chunk_rows;   // of an item

@@ -173,7 +173,7 @@ template <class T> class PhaseKernel<T>::Worker {
 public:
     Worker(const PhaseKernel &kernel, const ct3d_buffers &b, const Workspace<T> &workspace, int64_t first_sample,
            const Item &item, int32_t thread)
-        : k_(kernel), g_(kernel.g_), item_(item), x_offsets_(workspace.taps(thread)),
+        : k_(kernel), g_(kernel.g_), item_(item), slab_(item.slab), x_offsets_(workspace.taps(thread)),
           w_offsets_(x_offsets_ + g_.most_taps), sums_(workspace.sums(thread)), panels_(workspace.panels(thread)),
           box_(workspace.boxes + (item.sample * k_.desc_.groups + item.group) * g_.box),
           weights_(workspace.weights +
@@ -189,13 +189,23 @@ public:
           emit_(loops<T>().emit(k_.desc_.dtype, k_.desc_.layout)) {}
 
     void run() {
-        const int64_t stride = k_.desc_.stride[0];
-        const AxisPhase *z = k_.phases_.axis[0].phase_of(item_.slab);
+        if (!g_.folded)
+            return run_slab();
+        copy_panels();
+        for (slab_ = 0; slab_ < std::min(k_.desc_.stride[0], k_.desc_.out[0]); ++slab_)
+            run_slab();
+    }
+
+private:
+    struct Channels {
+        int64_t first, count;
+    };
+
+    void run_slab() {
+        const AxisPhase *z = k_.phases_.axis[0].phase_of(slab_);
         if (!z && !g_.folded)
             return write_bias_plane();
-        if (z && g_.folded)
-            copy_panels(*z);
-        const int64_t jz = g_.folded ? 0 : item_.slab / stride;
+        const int64_t jz = g_.folded ? 0 : slab_ / k_.desc_.stride[0];
         for (int64_t residue = 0; residue < std::min(k_.desc_.stride[1], k_.desc_.out[1]); ++residue) {
             const AxisPhase *y = k_.phases_.axis[1].phase_of(residue);
             if (z && y && !k_.phases_.axis[2].phases.empty())
@@ -205,14 +215,9 @@ public:
         }
     }
 
-private:
-    struct Channels {
-        int64_t first, count;
-    };
-
     // Where a lattice row of a residue of y lies in the output, or null where it lies past its end.
     unsigned char *output_row(int64_t row, int64_t residue) const {
-        const int64_t oz = item_.slab + row / g_.plane_rows * k_.desc_.stride[0];
+        const int64_t oz = slab_ + row / g_.plane_rows * k_.desc_.stride[0];
         const int64_t oy = residue + row % g_.plane_rows * k_.desc_.stride[1];
         if (oz >= k_.desc_.out[0] || oy >= k_.desc_.out[1])
             return nullptr;
@@ -246,21 +251,22 @@ private:
     // The lanes of all rows of a run, up to the last column.
     Range lanes_of(Range rows) const { return {rows.begin * g_.width, (rows.end - 1) * g_.width + g_.columns}; }
 
-    void copy_panels(const AxisPhase &z) const {
+    void copy_panels() const {
         const Range lanes = lanes_of(item_.rows);
         const int64_t channels = k_.desc_.in_channels_per_group(), step = g_.even_tile(lanes.end - lanes.begin);
         const StageFn<T> stage = loops<T>().stage(k_.desc_.dtype);
         for (int64_t c = 0; c < channels; ++c) {
             if (k_.desc_.layout == Layout::ncdhw && c + 1 < channels)
-                fetch<0>(input_at(z, lanes.begin, c + 1), (lanes.end - lanes.begin) * element_size_);
+                fetch<0>(input_at(lanes.begin, c + 1), (lanes.end - lanes.begin) * element_size_);
             for (int64_t lane = lanes.begin; lane < lanes.end; lane += step)
-                stage(input_at(z, lane, c), k_.x_.x, panels_ + (lane - lanes.begin) * channels + c * step,
+                stage(input_at(lane, c), k_.x_.x, panels_ + (lane - lanes.begin) * channels + c * step,
                       std::min(step, lanes.end - lane));
         }
     }
 
-    const unsigned char *input_at(const AxisPhase &z, int64_t lane, int64_t channel) const {
-        return input_ + (channel * k_.x_.c + (z.first_in * g_.plane + lane) * k_.x_.x) * element_size_;
+    const unsigned char *input_at(int64_t lane, int64_t channel) const {
+        const int64_t first_plane = k_.phases_.axis[0].phases[0].first_in;
+        return input_ + (channel * k_.x_.c + (first_plane * g_.plane + lane) * k_.x_.x) * element_size_;
     }
 
     void run_phases(const AxisPhase &z, int64_t jz, const AxisPhase &y) {
@@ -377,6 +383,7 @@ private:
     const PhaseKernel &k_;
     const PhaseGeometry &g_;
     const Item item_;
+    int64_t slab_;
     int64_t *const x_offsets_, *const w_offsets_;
     int64_t first_tap_[most_residues + 1];
     T *const sums_;

@@ -314,9 +314,13 @@ std::unique_ptr<Kernel> prepare_convolutions(const PlanContext &context) {
     }
 }
 
+constexpr int64_t most_phases = 64;
+
 std::string refusal(const PlanContext &context) {
     if (context.desc.op != Op::forward)
         return "computes forward only";
+    if (context.phases.phases() > most_phases && !is_product(context.phases))
+        return "more phases than primitives are worth making for";
     return common_refusal(context.desc);
 }
 

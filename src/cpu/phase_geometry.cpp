@@ -11,7 +11,7 @@ namespace ct3d::cpu {
 namespace {
 
 constexpr int64_t box_target = 8 << 20; // bytes of boxes staged at once, so that they stay in the last-level cache
-constexpr double item_target = 4e7;     // multiplications that pay for taking an item
+constexpr double item_target = 1e7;     // multiplications that pay for taking an item
 constexpr int64_t first_level_target = 20 << 10;  // bytes of input
 constexpr double second_level_target = 256 << 10; // bytes of input that an item reads again for each block of channels
 constexpr int64_t least_channel_block = 8;

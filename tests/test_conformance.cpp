@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The cases of tests/cases, whole or in their small form, with every fill, type, layout and operation.
 //
-// By default each case runs with every fill as its line says, and once more per fill with other selectors, drawn so that
-// all of their values come up; CT3D_TEST_FULL=1 runs the full matrix on every kernel.
+// By default each case runs with every fill as its line says, and once more per fill with other selectors, drawn so
+// that all of their values come up; CT3D_TEST_FULL=1 runs the full matrix on every kernel.
 #include "case_runs.hpp"
 #include "geometry.hpp"
 #include "plan.hpp"

@@ -186,8 +186,8 @@ void reduced_precision_is_caught(void **) {
 }
 
 void failing_execute_is_a_failure(void **) {
-    expect_failure(plain, [](const ct3d_plan *, const ct3d_buffers *) { return ct3d_status{CT3D_INTERNAL}; },
-                   "CT3D_INTERNAL");
+    expect_failure(
+        plain, [](const ct3d_plan *, const ct3d_buffers *) { return ct3d_status{CT3D_INTERNAL}; }, "CT3D_INTERNAL");
     expect_failure(plain, [](const ct3d_plan *, const ct3d_buffers *) { return ct3d_status{CT3D_SUCCESS}; });
 }
 

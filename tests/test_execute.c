@@ -79,7 +79,8 @@ static void expect_refusal(const fixture *f, const ct3d_buffers *b, const char *
     assert_true(all_bytes(f->buffers.dbias, f->bias_bytes, poison));
 }
 
-#define BUFFER(field) {#field, offsetof(ct3d_buffers, field)}
+#define BUFFER(field)                                                                                                  \
+    { #field, offsetof(ct3d_buffers, field) }
 typedef struct {
     const char *name;
     size_t offset;

@@ -170,8 +170,8 @@ void every_pair_lands_exactly_once(void **) {
                 check_valid_taps(table.axis[i], phase, a.in, random);
             }
             products *= static_cast<double>(landing_pairs(a).size());
-            covered *= static_cast<double>(outputs_a_residue_of_some_tap_reaches(a).size()) /
-                       static_cast<double>(a.out());
+            covered *=
+                static_cast<double>(outputs_a_residue_of_some_tap_reaches(a).size()) / static_cast<double>(a.out());
             phases *= static_cast<int64_t>(table.axis[i].phases.size());
             empty += table.axis[i].phases.empty();
             sparse += a.stride > a.kernel;

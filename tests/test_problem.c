@@ -24,9 +24,10 @@ static void expect_refusal(const ct3d_problem *p, ct3d_status status, const char
     expect_message(field, value);
 }
 
-#define SCALAR(field, value) {#field, offsetof(ct3d_problem, field), sizeof(((ct3d_problem *)0)->field), (value)}
-#define AXIS(field, i, value) \
-    {#field "[" #i "]", offsetof(ct3d_problem, field) + (i) * sizeof(int64_t), sizeof(int64_t), (value)}
+#define SCALAR(field, value)                                                                                           \
+    { #field, offsetof(ct3d_problem, field), sizeof(((ct3d_problem *)0)->field), (value) }
+#define AXIS(field, i, value)                                                                                          \
+    { #field "[" #i "]", offsetof(ct3d_problem, field) + (i) * sizeof(int64_t), sizeof(int64_t), (value) }
 #define AXES(field, value) AXIS(field, 0, value), AXIS(field, 1, value), AXIS(field, 2, value)
 
 typedef struct {
@@ -45,22 +46,42 @@ static ct3d_problem broken(const rule *r) {
 static void every_rule_names_field_and_value(void **state) {
     (void)state;
     static const rule rules[] = {
-        SCALAR(op, -1), SCALAR(op, 3),
-        SCALAR(dtype, -1), SCALAR(dtype, 5),
-        SCALAR(math, -1), SCALAR(math, 2),
-        SCALAR(layout, -1), SCALAR(layout, 2),
-        SCALAR(weights_layout, -1), SCALAR(weights_layout, 2),
-        SCALAR(has_bias, -1), SCALAR(has_bias, 2),
-        SCALAR(batch, -1), SCALAR(batch, INT64_MIN),
-        SCALAR(in_channels, 0), SCALAR(in_channels, -5),
-        SCALAR(out_channels, 0), SCALAR(out_channels, -6),
-        SCALAR(groups, 0), SCALAR(groups, -1), SCALAR(groups, 2), SCALAR(groups, 3), SCALAR(groups, INT64_MAX),
-        AXES(in, 0), AXES(in, -3),
-        AXES(kernel, 0), AXES(kernel, -3),
-        AXES(stride, 0), AXES(stride, -2),
-        AXES(dilation, 0), AXES(dilation, -2),
-        AXES(pad_begin, -1), AXES(pad_end, -1),
-        AXES(output_padding, -1), AXES(output_padding, 2), AXES(output_padding, INT64_MAX),
+        SCALAR(op, -1),
+        SCALAR(op, 3),
+        SCALAR(dtype, -1),
+        SCALAR(dtype, 5),
+        SCALAR(math, -1),
+        SCALAR(math, 2),
+        SCALAR(layout, -1),
+        SCALAR(layout, 2),
+        SCALAR(weights_layout, -1),
+        SCALAR(weights_layout, 2),
+        SCALAR(has_bias, -1),
+        SCALAR(has_bias, 2),
+        SCALAR(batch, -1),
+        SCALAR(batch, INT64_MIN),
+        SCALAR(in_channels, 0),
+        SCALAR(in_channels, -5),
+        SCALAR(out_channels, 0),
+        SCALAR(out_channels, -6),
+        SCALAR(groups, 0),
+        SCALAR(groups, -1),
+        SCALAR(groups, 2),
+        SCALAR(groups, 3),
+        SCALAR(groups, INT64_MAX),
+        AXES(in, 0),
+        AXES(in, -3),
+        AXES(kernel, 0),
+        AXES(kernel, -3),
+        AXES(stride, 0),
+        AXES(stride, -2),
+        AXES(dilation, 0),
+        AXES(dilation, -2),
+        AXES(pad_begin, -1),
+        AXES(pad_end, -1),
+        AXES(output_padding, -1),
+        AXES(output_padding, 2),
+        AXES(output_padding, INT64_MAX),
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         const ct3d_problem p = broken(&rules[i]);
@@ -74,8 +95,9 @@ static void every_rule_names_field_and_value(void **state) {
 static void reserved_fields_are_refused(void **state) {
     (void)state;
     static const rule rules[] = {
-        SCALAR(w_dtype, 2), SCALAR(y_dtype, 2), SCALAR(bias_dtype, 3), SCALAR(y_layout, 1), SCALAR(y_batch_stride, 77),
-        SCALAR(y_channel_stride, -77), SCALAR(packed_weights, 1), SCALAR(epilogue, 1),
+        SCALAR(w_dtype, 2),        SCALAR(y_dtype, 2),         SCALAR(bias_dtype, 3),
+        SCALAR(y_layout, 1),       SCALAR(y_batch_stride, 77), SCALAR(y_channel_stride, -77),
+        SCALAR(packed_weights, 1), SCALAR(epilogue, 1),
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
         const ct3d_problem p = broken(&rules[i]);
@@ -134,9 +156,9 @@ static void set_all(ct3d_problem *p, int64_t n, int64_t cin, int64_t cout, int64
 static void products_that_overflow_are_refused(void **state) {
     (void)state;
     static const int64_t extents[][5] = {
-        {INT64_MAX, INT64_MAX, 1, 1, 3},       {1, 1, 1, INT64_C(1) << 30, 3},  {INT64_C(1) << 62, 1, 1, 2, 2},
-        {1, 1, 1, 1, INT64_C(1) << 21},        {1, INT64_MAX, INT64_MAX, 1, 1}, {1, 1, INT64_MAX, 3, 3},
-        {INT64_C(1) << 32, 1 << 30, 1, 2, 2},  {1, 1, 1, INT64_MAX, 3},         {1, 1, 1, 3, INT64_MAX},
+        {INT64_MAX, INT64_MAX, 1, 1, 3},         {1, 1, 1, INT64_C(1) << 30, 3},  {INT64_C(1) << 62, 1, 1, 2, 2},
+        {1, 1, 1, 1, INT64_C(1) << 21},          {1, INT64_MAX, INT64_MAX, 1, 1}, {1, 1, INT64_MAX, 3, 3},
+        {INT64_C(1) << 32, 1 << 30, 1, 2, 2},    {1, 1, 1, INT64_MAX, 3},         {1, 1, 1, 3, INT64_MAX},
         {0, INT64_MAX, 1, INT64_MAX, INT64_MAX}, {INT64_C(1) << 61, 1, 1, 1, 1},
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; ++i) {
@@ -181,7 +203,8 @@ static void shape_follows_the_formula(void **state) {
             for (int64_t k = 1; k < p.kernel[axis]; ++k)
                 extent += p.dilation[axis];
             expected[2 + axis] = extent;
-            legal &= extent >= 1 && (p.output_padding[axis] < p.stride[axis] || p.output_padding[axis] < p.dilation[axis]);
+            legal &=
+                extent >= 1 && (p.output_padding[axis] < p.stride[axis] || p.output_padding[axis] < p.dilation[axis]);
         }
         int64_t shape[5];
         assert_status(ct3d_output_shape(&p, shape), legal ? CT3D_SUCCESS : CT3D_INVALID_ARGUMENT);

@@ -29,11 +29,13 @@ static void statuses_keep_their_values(void **state) {
 static void enums_keep_their_values(void **state) {
     (void)state;
     static const int32_t pinned[][2] = {
-        {CT3D_FORWARD, 0},       {CT3D_BACKWARD_DATA, 1}, {CT3D_BACKWARD_WEIGHTS, 2}, {CT3D_DTYPE_DEFAULT, 0},
-        {CT3D_F32, 1},           {CT3D_F16, 2},           {CT3D_BF16, 3},             {CT3D_F64, 4},
-        {CT3D_MATH_FP32, 0},     {CT3D_MATH_TF32, 1},     {CT3D_NCDHW, 0},            {CT3D_NDHWC, 1},
-        {CT3D_IODHW, 0},         {CT3D_IDHWO, 1},         {CT3D_BACKEND_AUTO, 0},     {CT3D_BACKEND_CPU, 1},
-        {CT3D_BACKEND_CUDA, 2},  {CT3D_BACKEND_HIP, 3},   {CT3D_DESCRIBE_TEXT, 0},    {CT3D_DESCRIBE_JSON, 1},
+        {CT3D_FORWARD, 0},       {CT3D_BACKWARD_DATA, 1}, {CT3D_BACKWARD_WEIGHTS, 2},
+        {CT3D_DTYPE_DEFAULT, 0}, {CT3D_F32, 1},           {CT3D_F16, 2},
+        {CT3D_BF16, 3},          {CT3D_F64, 4},           {CT3D_MATH_FP32, 0},
+        {CT3D_MATH_TF32, 1},     {CT3D_NCDHW, 0},         {CT3D_NDHWC, 1},
+        {CT3D_IODHW, 0},         {CT3D_IDHWO, 1},         {CT3D_BACKEND_AUTO, 0},
+        {CT3D_BACKEND_CPU, 1},   {CT3D_BACKEND_CUDA, 2},  {CT3D_BACKEND_HIP, 3},
+        {CT3D_DESCRIBE_TEXT, 0}, {CT3D_DESCRIBE_JSON, 1},
     };
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; ++i)
         assert_int_equal(pinned[i][0], pinned[i][1]);
@@ -114,8 +116,8 @@ static const struct {
     init_fn init;
     size_t size;
 } structs[] = {
-    {init_problem, sizeof(ct3d_problem)},           {init_options, sizeof(ct3d_plan_options)},
-    {init_buffers, sizeof(ct3d_buffers)},           {init_backend_info, sizeof(ct3d_backend_info)},
+    {init_problem, sizeof(ct3d_problem)},         {init_options, sizeof(ct3d_plan_options)},
+    {init_buffers, sizeof(ct3d_buffers)},         {init_backend_info, sizeof(ct3d_backend_info)},
     {init_device_info, sizeof(ct3d_device_info)},
 };
 
@@ -257,16 +259,11 @@ static void newer_info_structs_are_filled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses_keep_their_values),
-        cmocka_unit_test(enums_keep_their_values),
-        cmocka_unit_test(structs_keep_their_layout),
-        cmocka_unit_test(version_is_that_of_the_header),
-        cmocka_unit_test(init_sets_the_documented_defaults),
-        cmocka_unit_test(init_writes_the_given_size_and_no_more),
-        cmocka_unit_test(older_problem_takes_defaults),
-        cmocka_unit_test(newer_problem_must_be_zero_where_unknown),
-        cmocka_unit_test(options_may_be_older_or_newer),
-        cmocka_unit_test(buffers_may_be_older_or_newer),
+        cmocka_unit_test(statuses_keep_their_values),        cmocka_unit_test(enums_keep_their_values),
+        cmocka_unit_test(structs_keep_their_layout),         cmocka_unit_test(version_is_that_of_the_header),
+        cmocka_unit_test(init_sets_the_documented_defaults), cmocka_unit_test(init_writes_the_given_size_and_no_more),
+        cmocka_unit_test(older_problem_takes_defaults),      cmocka_unit_test(newer_problem_must_be_zero_where_unknown),
+        cmocka_unit_test(options_may_be_older_or_newer),     cmocka_unit_test(buffers_may_be_older_or_newer),
         cmocka_unit_test(newer_info_structs_are_filled),
     };
     return cmocka_run_group_tests_name("structs", tests, NULL, NULL);

@@ -15,7 +15,7 @@ constexpr double item_target = 1e7;     // multiplications that pay for taking a
 constexpr int64_t first_level_target = 20 << 10;  // bytes of input
 constexpr double second_level_target = 256 << 10; // bytes of input that an item reads again for each block of channels
 constexpr int64_t least_channel_block = 8;
-constexpr double most_box_elements = 0x1p50; // far over any workspace, and no product overflows
+constexpr double most_elements = 0x1p50;     // of boxes and weights: far over any workspace, and no product overflows
 constexpr double work_per_thread = 2e5;      // multiplications and elements
 constexpr int64_t items_per_thread = 4;      // for balance
 constexpr double stream_threshold = 8 << 20; // bytes of output that are written around the caches
@@ -126,8 +126,8 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
     const double per_row = std::max(1.0, g.computed_multiplications / static_cast<double>(d.batch) /
                                              static_cast<double>(d.groups * g.slabs) / static_cast<double>(g.rows));
     const double wanted = std::max(1.0, items_per_thread * g.threads / items);
-    const double row_bytes = static_cast<double>(d.in_channels_per_group() * most_taps(c.phases.axis[0]) * g.width) *
-                             static_cast<double>(g.compute_size);
+    const double row_bytes = static_cast<double>(d.in_channels_per_group() * g.width) *
+                             static_cast<double>(most_taps(c.phases.axis[0])) * static_cast<double>(g.compute_size);
     const double most =
         std::min({static_cast<double>(g.rows) / wanted, item_target / per_row, second_level_target / row_bytes});
     const int64_t tile_rows = std::min((g.tile_lanes() + g.width - 1) / g.width, g.rows);
@@ -232,7 +232,7 @@ std::string make_phase_geometry(const PlanContext &c, PhaseGeometry &g) {
         set_compute_type(best_isa().phase_f64.tiles, d, g);
     else
         set_compute_type(best_isa().phase_f32.tiles, d, g);
-    if (box_elements(c) > most_box_elements)
+    if (box_elements(c) > most_elements || 8 * static_cast<double>(d.w_elements()) > most_elements)
         return "its workspace would be over the limit";
     set_box(c, g);
     g.computed_multiplications = computed(c, g);

@@ -38,9 +38,21 @@ static uint64_t next_word(source *s) {
 
 /* Mostly what a legal problem has; else the edges of the type, or anything. */
 static int64_t next_value(source *s, int64_t least) {
-    static const int64_t edges[] = {INT64_MIN, -1,      0,       65536,   INT32_MAX,         (int64_t)UINT32_MAX,
-                                    1 << 20,   1 << 30, 1000003, 1000000, INT64_C(1) << 40,  INT64_C(1) << 61,
-                                    INT64_C(1) << 50, INT64_MAX - 1, INT64_MAX};
+    static const int64_t edges[] = {INT64_MIN,
+                                    -1,
+                                    0,
+                                    65536,
+                                    INT32_MAX,
+                                    (int64_t)UINT32_MAX,
+                                    1 << 20,
+                                    1 << 30,
+                                    1000003,
+                                    1000000,
+                                    INT64_C(1) << 40,
+                                    INT64_C(1) << 61,
+                                    INT64_C(1) << 50,
+                                    INT64_MAX - 1,
+                                    INT64_MAX};
     const uint8_t kind = next_byte(s);
     if (kind < 240)
         return least + kind % (kind < 160 ? 4 : 12);

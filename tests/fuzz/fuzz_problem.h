@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern struct fuzz_counts {
-    long plans, executes;
-} fuzz_counts;
+extern struct fuzz_counts { long plans, executes; } fuzz_counts;
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

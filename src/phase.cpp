@@ -63,6 +63,27 @@ double landing_pairs(const Desc &d, size_t axis) {
     return static_cast<double>(all - below(d.pad_begin[axis]) - below(d.pad_end[axis] - d.output_padding[axis]));
 }
 
+// Sums and products of these below never overflow; no memory holds what they would describe.
+void check_magnitudes(const Desc &d) {
+    constexpr int64_t most = int64_t{1} << 48;
+    const struct {
+        const char *field;
+        const Extents &values;
+    } fields[] = {{"in", d.in},
+                  {"out", d.out},
+                  {"kernel", d.kernel},
+                  {"stride", d.stride},
+                  {"dilation", d.dilation},
+                  {"pad_begin", d.pad_begin},
+                  {"pad_end", d.pad_end},
+                  {"output_padding", d.output_padding}};
+    for (const auto &f : fields)
+        for (size_t axis = 0; axis < 3; ++axis)
+            if (f.values[axis] > most)
+                throw Error(CT3D_UNSUPPORTED, "%s[%zu] is %" PRId64 ", more than %" PRId64, f.field, axis,
+                            f.values[axis], most);
+}
+
 AxisTable make_axis(const Desc &d, size_t axis) {
     const int64_t kernel = d.kernel[axis], stride = d.stride[axis], dilation = d.dilation[axis];
     const int64_t pad = d.pad_begin[axis], out = d.out[axis];
@@ -138,6 +159,7 @@ Range valid_taps(const AxisTable &table, const AxisPhase &phase, int64_t begin, 
 }
 
 PhaseTable make_phase_table(const Desc &d) {
+    check_magnitudes(d);
     PhaseTable table{{make_axis(d, 0), make_axis(d, 1), make_axis(d, 2)}, 0, d.out};
     table.scale = static_cast<double>(d.batch) * static_cast<double>(d.in_channels) *
                   static_cast<double>(d.out_channels_per_group());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <random>
@@ -219,7 +220,7 @@ void huge_stride_stays_small(void **) {
 
 // A kernel with more taps than can be counted one by one, cut to a single output.
 void huge_kernel_is_not_walked(void **) {
-    const int64_t kernel = int64_t{1} << 50;
+    const int64_t kernel = int64_t{1} << 48;
     const PhaseTable dense = table_of({1, kernel, 1, 1, kernel - 1, 0, 0});
     assert_int_equal(dense.axis[0].phases.size(), 1);
     assert_true(dense.axis[0].pairs == 1);
@@ -231,14 +232,25 @@ void huge_kernel_is_not_walked(void **) {
     }
 }
 
+// What no memory could hold is refused by name, so that no sum or product overflows.
+void extents_past_2_to_48_are_refused(void **) {
+    const int64_t stride = (int64_t{1} << 48) + 1;
+    try {
+        table_of({1, 1, stride, 1, 0, 0, 0});
+        fail_msg("accepted");
+    } catch (const ct3d::Error &error) {
+        assert_int_equal(error.status(), CT3D_UNSUPPORTED);
+        assert_non_null(std::strstr(error.message(), "stride[0] is 281474976710657"));
+    }
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_lands_exactly_once),
-        cmocka_unit_test(headline_case_has_one_phase_of_eight),
-        cmocka_unit_test(huge_stride_stays_small),
-        cmocka_unit_test(huge_kernel_is_not_walked),
+        cmocka_unit_test(every_pair_lands_exactly_once),    cmocka_unit_test(headline_case_has_one_phase_of_eight),
+        cmocka_unit_test(huge_stride_stays_small),          cmocka_unit_test(huge_kernel_is_not_walked),
+        cmocka_unit_test(extents_past_2_to_48_are_refused),
     };
     return cmocka_run_group_tests_name("phase", tests, nullptr, nullptr);
 }

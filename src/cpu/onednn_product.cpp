@@ -222,8 +222,9 @@ double product_seconds(const PlanContext &context) {
         products *= static_cast<double>(taps);
     const double bytes = 4.0 * static_cast<double>(d.x_elements() + d.w_elements() + 2 * d.y_elements());
     const double calls = 2 * static_cast<double>(d.batch * d.groups) + bytes / slab_bytes_per_thread;
+    constexpr double transposed_per_second = 5e8; // weights, by a thread
     return seconds_of_product(2 * products, context.threads) + seconds_to_move(bytes, context.threads) +
-           seconds_of_calls(calls);
+           seconds_of_calls(calls) + static_cast<double>(d.w_elements()) / (transposed_per_second * context.threads);
 }
 
 std::unique_ptr<Kernel> prepare_product(const PlanContext &context) { return std::make_unique<ProductKernel>(context); }

@@ -148,10 +148,11 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
 // The rows of input that a tile reads of a channel, over all taps, should stay in the first-level cache.
 void set_channel_block(const PlanContext &c, PhaseGeometry &g) {
     const int64_t size = static_cast<int64_t>(g.compute_size);
-    const int64_t rows = most_taps(c.phases.axis[0]) * most_taps(c.phases.axis[1]);
-    const int64_t row_bytes = (g.tile_lanes() + most_taps(c.phases.axis[2])) * size + cache_line;
-    g.channel_block =
-        g.folded ? c.desc.in_channels : std::max<int64_t>(first_level_target / (rows * row_bytes), least_channel_block);
+    const double row_bytes = static_cast<double>((g.tile_lanes() + most_taps(c.phases.axis[2])) * size + cache_line);
+    const double bytes =
+        static_cast<double>(most_taps(c.phases.axis[0])) * static_cast<double>(most_taps(c.phases.axis[1])) * row_bytes;
+    const auto fitting = static_cast<int64_t>(first_level_target / bytes);
+    g.channel_block = g.folded ? c.desc.in_channels : std::max(fitting, least_channel_block);
 }
 
 void set_workspace(const PlanContext &c, PhaseGeometry &g) {
@@ -205,7 +206,7 @@ uint64_t PhaseGeometry::workspace() const {
 }
 
 double phase_cost(const PlanContext &c, const PhaseGeometry &g) {
-    constexpr double bytes_per_second = 1.2e10, packed_per_second = 2e9; // of a thread
+    constexpr double bytes_per_second = 1.2e10, packed_per_second = 5e8; // of a thread
     const Desc &d = c.desc;
     // Tiles of few rows are bound by the loads of their input.
     const double efficiency = g.tile_rows >= 8 ? 0.95 : g.tile_rows >= 4 ? 0.9 : g.tile_rows == 2 ? 0.5 : 0.25;

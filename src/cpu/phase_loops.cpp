@@ -7,16 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <type_traits>
+#include <utility>
 
-#if defined(__AVX512F__)
+#if defined(__SSE__)
 #include <immintrin.h>
-#define CT3D_ISA_STREAM(to, from) _mm512_stream_ps(to, _mm512_load_ps(from))
-#elif defined(__AVX__)
-#include <immintrin.h>
-#define CT3D_ISA_STREAM(to, from) _mm256_stream_ps(to, _mm256_load_ps(from))
-#elif defined(__SSE__)
-#include <immintrin.h>
-#define CT3D_ISA_STREAM(to, from) _mm_stream_ps(to, _mm_load_ps(from))
 #endif
 
 namespace ct3d::cpu::CT3D_ISA {
@@ -37,23 +32,33 @@ template <class T> struct Vector {
     static void store(T *to, type v) { std::memcpy(to, &v, CT3D_ISA_VECTOR); }
 };
 
-// Copies to memory that is not read again soon: whole cache lines around the caches, the rest as usual. Both
-// addresses have the same place in a cache line.
+// Past the caches; `to` is aligned to the vector.
+template <class T> void stream(T *to, typename Vector<T>::type v) {
+#if defined(__AVX512F__)
+    _mm512_stream_ps(reinterpret_cast<float *>(to), __builtin_bit_cast(__m512, v));
+#elif defined(__AVX__)
+    _mm256_stream_ps(reinterpret_cast<float *>(to), __builtin_bit_cast(__m256, v));
+#elif defined(__SSE__)
+    _mm_stream_ps(reinterpret_cast<float *>(to), __builtin_bit_cast(__m128, v));
+#else
+    Vector<T>::store(to, v);
+#endif
+}
+
+// Copies to memory that is not read again soon: whole cache lines past the caches, the rest as usual. Both addresses
+// have the same place in a cache line.
 void stream_copy(void *to, const void *from, size_t bytes) {
     auto *out = static_cast<unsigned char *>(to);
     const auto *in = static_cast<const unsigned char *>(from);
-#ifdef CT3D_ISA_STREAM
     const size_t past = reinterpret_cast<uintptr_t>(out) % cache_line;
     const size_t head = std::min((cache_line - past) % cache_line, bytes);
-    const size_t body = (bytes - head) / cache_line * cache_line;
-    std::memcpy(out, in, head);
+    const size_t body = (bytes - head) / cache_line * cache_line, tail = bytes - head - body;
+    if (head)
+        std::memcpy(out, in, head);
     for (size_t at = head; at < head + body; at += CT3D_ISA_VECTOR)
-        CT3D_ISA_STREAM(reinterpret_cast<float *>(out + at), reinterpret_cast<const float *>(in + at));
-    out += head + body;
-    in += head + body;
-    bytes -= head + body;
-#endif
-    std::memcpy(out, in, bytes);
+        stream(reinterpret_cast<float *>(out + at), Vector<float>::load(reinterpret_cast<const float *>(in + at)));
+    if (tail)
+        std::memcpy(out + head + body, in + head + body, tail);
 }
 
 // The sums stay in registers over all taps and channels: R*V of them, and per channel V loads and R broadcasts.
@@ -182,10 +187,38 @@ template <class E> void fill(E *out, int64_t count, E value, bool stream) {
                     static_cast<size_t>(std::min(buffer.most, count - first)) * sizeof(E));
 }
 
+// Elements of two vectors by turns, from the `half`-th half of each.
+template <class T, int half, int... I> typename Vector<T>::type
+by_turns(typename Vector<T>::type a, typename Vector<T>::type b, std::integer_sequence<int, I...>) {
+    constexpr int lanes = Vector<T>::lanes;
+    return __builtin_shufflevector(a, b, (half * lanes / 2 + I / 2 + I % 2 * lanes)...);
+}
+
+// The commonest run, from registers past the caches: two residues, no conversion, whole vectors, an aligned output.
+template <class T> bool stream_pairs(const EmitTask<T> &t, int64_t channel, T *out) {
+    using Vec = Vector<T>;
+    const size_t count = static_cast<size_t>(t.count);
+    if (t.stride != 2 || !t.sums[0] || !t.sums[1] || count % (2 * Vec::lanes) != 0 ||
+        reinterpret_cast<uintptr_t>(out) % cache_line != 0)
+        return false;
+    constexpr auto order = std::make_integer_sequence<int, static_cast<int>(Vec::lanes)>{};
+    const T *even = t.sums[0] + channel * t.sums_stride, *odd = t.sums[1] + channel * t.sums_stride;
+    const T bias = t.bias[channel];
+    for (size_t j = 0; j < count / 2; j += Vec::lanes) {
+        const typename Vec::type a = Vec::load(even + j) + bias, b = Vec::load(odd + j) + bias;
+        stream(out + 2 * j, by_turns<T, 0>(a, b, order));
+        stream(out + 2 * j + Vec::lanes, by_turns<T, 1>(a, b, order));
+    }
+    return true;
+}
+
 template <class T, class E> void emit_ncdhw(const EmitTask<T> &t) {
     const RunFn<T, E> run = find_run<T, E>(t.stride);
     for (int64_t channel = 0; channel < t.channels; ++channel) {
         E *out = static_cast<E *>(t.out) + channel * t.channel_stride;
+        if constexpr (std::is_same_v<T, E>)
+            if (t.stream && t.sums && stream_pairs(t, channel, out))
+                continue;
         if (!t.sums) {
             fill(out, t.count, narrow<E>(t.bias[channel]), t.stream);
         } else if (t.stream && t.count <= Buffer<E>::most) {

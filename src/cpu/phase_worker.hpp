@@ -45,6 +45,9 @@ template <int write> void fetch(const unsigned char *from, int64_t bytes) {
         __builtin_prefetch(from + at, write);
 }
 
+// How early the input of a channel is asked for: as long as the memory takes.
+constexpr int64_t channels_ahead = 8;
+
 // What a thread takes at once: some rows of a slab, and some blocks of output channels.
 struct PhaseItem {
     int64_t sample; // of those staged
@@ -157,8 +160,8 @@ private:
         const int64_t channels = job_.desc.in_channels_per_group(), step = g_.even_tile(lanes.end - lanes.begin);
         const StageFn<T> stage = loops<T>().stage(job_.desc.dtype);
         for (int64_t c = 0; c < channels; ++c) {
-            if (job_.desc.layout == Layout::ncdhw && c + 1 < channels)
-                fetch<0>(input_at(lanes.begin, c + 1), (lanes.end - lanes.begin) * element_size_);
+            if (job_.desc.layout == Layout::ncdhw && c + channels_ahead < channels)
+                fetch<0>(input_at(lanes.begin, c + channels_ahead), (lanes.end - lanes.begin) * element_size_);
             for (int64_t lane = lanes.begin; lane < lanes.end; lane += step)
                 stage(input_at(lane, c), job_.x.x, panels_ + (lane - lanes.begin) * channels + c * step,
                       std::min(step, lanes.end - lane));

@@ -46,7 +46,7 @@ struct Backend {
     const char *name;
     void (*probe)(ct3d_backend_info &); // fills device_count, version, reason
     void (*device_info)(int32_t device, ct3d_device_info &);
-    int32_t (*default_threads)(); // 1 where the backend has no use for threads
+    int32_t (*threads)(int32_t requested); // of a plan, at least 1; 0 requests the default
     std::span<const Candidate> (*candidates)();
     void *(*alloc)(int32_t device, uint64_t bytes); // throws Error
     void (*free)(int32_t device, void *);

@@ -70,10 +70,12 @@ void check_reserved(const ct3d_problem &p) {
 void check_fields(const ct3d_problem &p) {
     check_range("op", p.op, CT3D_FORWARD, CT3D_BACKWARD_WEIGHTS);
     check_range("dtype", p.dtype, CT3D_DTYPE_DEFAULT, CT3D_F64);
-    check_range("math", p.math, CT3D_MATH_FP32, CT3D_MATH_TF32);
+    if (p.dtype == CT3D_DTYPE_DEFAULT || p.dtype == CT3D_F32)
+        check_range("math", p.math, CT3D_MATH_FP32, CT3D_MATH_TF32);
     check_range("layout", p.layout, CT3D_NCDHW, CT3D_NDHWC);
     check_range("weights_layout", p.weights_layout, CT3D_IODHW, CT3D_IDHWO);
-    check_range("has_bias", p.has_bias, 0, 1);
+    if (p.op == CT3D_FORWARD)
+        check_range("has_bias", p.has_bias, 0, 1);
     check_least("batch", p.batch, 0);
     check_least("in_channels", p.in_channels, 1);
     check_least("out_channels", p.out_channels, 1);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "log.hpp"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
+#include <new>
 
 namespace ct3d {
 
@@ -15,8 +16,9 @@ struct Sink {
     void *user;
 };
 
-std::mutex mutex;
-Sink sink{nullptr, nullptr};
+// Without a lock, which a fork could leave taken in the child. A sink that was set stays allocated, since another
+// thread may be using it.
+std::atomic<const Sink *> sink{nullptr};
 
 // CT3D_VERBOSE, or -1 where it is not set.
 int32_t requested_level() {
@@ -27,21 +29,13 @@ int32_t requested_level() {
     return level;
 }
 
-Sink current_sink() {
-    const std::lock_guard lock(mutex);
-    return sink;
-}
-
 } // namespace
 
-void set_log_callback(ct3d_log_fn fn, void *user) {
-    const std::lock_guard lock(mutex);
-    sink = {fn, user};
-}
+void set_log_callback(ct3d_log_fn fn, void *user) { sink.store(fn ? new (std::nothrow) Sink{fn, user} : nullptr); }
 
 bool log_enabled(int32_t level) {
     const int32_t requested = requested_level();
-    return requested >= 0 ? level <= requested : level <= 1 && current_sink().fn;
+    return requested >= 0 ? level <= requested : level <= 1 && sink.load();
 }
 
 void log_line(int32_t level, const char *format, ...) {
@@ -52,9 +46,8 @@ void log_line(int32_t level, const char *format, ...) {
     va_start(arguments, format);
     std::vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    const Sink to = current_sink();
-    if (to.fn)
-        to.fn(to.user, level, line);
+    if (const Sink *to = sink.load())
+        to->fn(to->user, level, line);
     else
         std::fprintf(stderr, "ct3d: %s\n", line);
 }

@@ -45,7 +45,7 @@ ct3d_plan::ct3d_plan(const ct3d_problem *problem, const ct3d_plan_options *from)
     const ct3d_plan_options options = read_options(from);
     backend = &backend_with_device(options.backend, options.device);
     device = options.device;
-    threads = options.threads > 0 ? options.threads : backend->default_threads();
+    threads = backend->threads(options.threads);
     choose(options);
     if (log_enabled(1))
         log_line(1,
@@ -63,7 +63,9 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
         if (options.kernel && std::string_view(options.kernel) != candidate.name)
             continue;
         known = true;
-        if (std::string reason = candidate.refusal(context); !reason.empty())
+        if (desc.batch == 0)
+            kernel_name = "none";
+        else if (std::string reason = candidate.refusal(context); !reason.empty())
             passed.push_back({candidate.name, std::move(reason)});
         else
             ranked.push_back({&candidate, candidate.cost(context)});
@@ -94,8 +96,6 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
 }
 
 bool ct3d_plan::prepare(const Candidate &candidate, const PlanContext &context, uint64_t max_workspace) {
-    if (desc.batch == 0)
-        return true;
     try {
         std::unique_ptr<const Kernel> prepared = candidate.prepare(context);
         if (prepared->workspace_size() > max_workspace)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace ct3d {
@@ -78,10 +80,11 @@ void Report::field(const char *key, std::string_view value) {
     raw(key, format_ == Format::json ? quoted(value) : std::string(value));
 }
 
+// Independent of the locale, whose decimal comma would break JSON; which has no infinities either.
 void Report::field(const char *key, double value) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    raw(key, text);
+    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+    raw(key, std::isfinite(value) ? std::string_view(text, static_cast<size_t>(end - text)) : "null");
 }
 
 std::string Report::finish() && {

@@ -10,8 +10,10 @@
 
 namespace ct3d {
 
-// Per struct: the least struct_size that a caller may pass, which is where its first optional field begins, and the
-// values that _init gives.
+// A struct that was not initialised may say any size, and must not make the library read that far.
+constexpr size_t largest_struct = 4096;
+
+// Per struct: the least struct_size that is accepted, and the values that _init gives.
 template <class Struct> struct StructRules;
 
 template <> struct StructRules<ct3d_problem> {
@@ -62,6 +64,9 @@ template <class Struct> void check_struct_size(const Struct *from, const char *w
 template <class Struct> Struct read_struct(const Struct *from, const char *what) {
     check_struct_size(from, what);
     const size_t size = from->struct_size;
+    if (size > largest_struct)
+        throw Error(CT3D_INVALID_ARGUMENT, "%s->struct_size is %zu, more than any version has: was its _init called?",
+                    what, size);
     const auto *bytes = reinterpret_cast<const unsigned char *>(from);
     for (size_t i = sizeof(Struct); i < size; ++i)
         if (bytes[i] != 0)

@@ -36,7 +36,55 @@ expect 2 "" check
 expect 2 "" no-such-command
 expect 2 "" check "$good" --no-such-option
 expect 2 "" check --cases /nonexistent
-expect 2 "dtype" check "$good" --dtype f8
+expect 2 "f32,f16,bf16,f64,all" check "$good" --dtype f8
+expect 2 "f32, f16, bf16, f64 ($good dtype=f8)" check "$good dtype=f8"
+expect 2 "dtype: is given twice ($good dtype=f16 dtype=f32)" check "$good dtype=f16 dtype=f32"
+
+# Numbers out of range.
+for option in --random=-1 --random=10000001 --seed=-1 --seed=18446744073709551616 --max-memory={0,-1,nan,inf}; do
+    expect 2 "${option%%=*}" check "$good" "$option"
+done
+expect 0 "1 passed" check --random 1 --seed 18446744073709551615
+expect 0 "30 passed" check --random 30 --dtype f64
+
+# Files: one for each --cases, with a case in it; one for the document that can be written.
+printf '%s\n' "$good" >"$scratch/cases.txt"
+: >"$scratch/empty.txt"
+expect 0 "3 passed" check --cases "$scratch/cases.txt" --cases "$scratch/cases.txt" "$good"
+expect 2 "empty.txt: no case in it" check --cases "$scratch/empty.txt" "$good"
+expect 2 "$scratch: cannot be read" check --cases "$scratch"
+expect 2 "no case is given" bench
+expect 2 "--json" check "$good" --json ""
+for command in check bench; do
+    expect 2 "/nonexistent/x: cannot be written" "$command" "$good" --json /nonexistent/x
+    if grep -qF small "$scratch/output"; then
+        echo "$command ran before it looked at --json" >&2
+        exit 1
+    fi
+done
+expect 0 '"name": "'$'\xef\xbf\xbd''"' plan $'\xff 1 3 4 4 3 2 1 0 1 1' --json
+
+# Output that cannot be written.
+for output in /dev/full closed; do
+    got=0
+    if [[ $output == closed ]]; then
+        "$ct3d" check "$good" >&- 2>"$scratch/output" || got=$?
+    else
+        "$ct3d" check "$good" >"$output" 2>"$scratch/output" || got=$?
+    fi
+    if [[ $got != 2 ]] || ! grep -qF "standard output" "$scratch/output"; then
+        echo "standard output $output: exit $got, expected 2" >&2
+        exit 1
+    fi
+done
+
+# The environment's backend and kernel.
+CT3D_BACKEND=hip expect 77 "skipped" bench "$good"
+if grep -qF "copy" "$scratch/output"; then
+    echo "bench measured rates and timed no case" >&2
+    exit 1
+fi
+CT3D_KERNEL=direct expect 0 "kernel phase: 1 problems, 1 passed" check "$good" --kernel all
 
 # Every rule of a legal problem, with the field.
 while IFS='|' read -r field line; do

@@ -2,6 +2,7 @@
 /* After fork, the parent's plan and a new one both run in the child: no thread pool survives there. */
 #include "support.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -124,9 +125,58 @@ static void plans_run_after_fork(void **state) {
         }
 }
 
+typedef struct {
+    int stop; /* atomic */
+    ct3d_problem problem;
+} planner;
+
+static int make_a_plan(const ct3d_problem *p) {
+    ct3d_plan *plan = NULL;
+    ct3d_plan_options options;
+    ct3d_plan_options_init(&options, sizeof options);
+    options.kernel = "direct"; /* oneDNN has locks of its own */
+    const ct3d_status status = ct3d_create_plan(&plan, p, &options);
+    ct3d_destroy_plan(&plan);
+    return status == CT3D_SUCCESS;
+}
+
+static void *keep_planning(void *argument) {
+    planner *p = argument;
+    while (!__atomic_load_n(&p->stop, __ATOMIC_ACQUIRE))
+        if (!make_a_plan(&p->problem))
+            return p;
+    return NULL;
+}
+
+/* A lock that the other thread holds at the fork would stay taken in the child. */
+static void child_plans_after_a_fork_amid_planning(void **state) {
+    (void)state;
+    planner p;
+    p.stop = 0;
+    p.problem = small_problem();
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, keep_planning, &p), 0);
+    for (int i = 0; i < 1000; ++i) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(seconds_for_a_child);
+            _exit(make_a_plan(&p.problem) ? child_ok : child_new_plan);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == child_ok);
+    }
+    __atomic_store_n(&p.stop, 1, __ATOMIC_RELEASE);
+    void *failed = NULL;
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_run_after_fork),
+        cmocka_unit_test(child_plans_after_a_fork_amid_planning),
     };
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL);
 }

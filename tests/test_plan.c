@@ -345,11 +345,25 @@ static void log_callback_gets_a_line_per_plan(void **state) {
     ct3d_destroy_plan(&plan);
 }
 
+/* No process should be made to start a hundred thousand threads. */
+static void threads_are_cut_to_the_processors(void **state) {
+    (void)state;
+    const ct3d_problem p = small_problem();
+    ct3d_plan *plan = new_plan(&p, NULL, 200000);
+    char text[4096];
+    assert_ok(ct3d_describe_plan(plan, CT3D_DESCRIBE_JSON, text, sizeof text, NULL));
+    const char *threads = strstr(text, "\"threads\":");
+    assert_non_null(threads);
+    assert_in_range(strtol(threads + strlen("\"threads\":"), NULL, 10), 1, 4096);
+    ct3d_destroy_plan(&plan);
+}
+
 int main(void) {
     unsetenv("CT3D_KERNEL");
     unsetenv("CT3D_VERBOSE");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(threads_are_cut_to_the_processors),
         cmocka_unit_test(backends_without_devices_say_why),
         cmocka_unit_test(forced_kernel_is_obeyed),
         cmocka_unit_test(forced_kernel_that_is_unknown_or_refuses_is_unsupported),

@@ -7,6 +7,7 @@
 #include "progress.hpp"
 
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -66,6 +67,27 @@ void print_result(const Job &job, const BenchResult &r) {
     std::printf("\n");
 }
 
+// Measures a backend's rates, and prints the header, when they are first asked for.
+class RateTable {
+public:
+    RateTable(Progress &progress, bool peer) : progress_(progress), peer_(peer) {}
+
+    const engine::Rates &operator()(engine::Place place) {
+        const auto known = rates_.find(place.backend);
+        if (known != rates_.end())
+            return known->second;
+        const engine::Rates &rates = rates_.emplace(place.backend, engine::measure_rates(place)).first->second;
+        progress_.clear();
+        print_header(rates, peer_);
+        return rates;
+    }
+
+private:
+    Progress &progress_;
+    const bool peer_;
+    std::map<int32_t, engine::Rates> rates_;
+};
+
 void check_peer(const std::string &peer) {
     if (!peer.empty() && !engine::have_peer())
         throw engine::UsageError("--peer: this build has no oneDNN");
@@ -75,25 +97,20 @@ void check_peer(const std::string &peer) {
 
 int bench(const BenchOptions &options) {
     check_peer(options.peer);
-    const std::vector<Job> jobs = make_jobs(options.cases, make_cases(options.cases, 0, 0));
-    Json document = make_document(jobs);
-    std::map<int32_t, engine::Rates> rates; // of each backend
+    const std::vector<engine::Case> cases = make_cases(options.cases, 0);
+    require_writable(options.json);
+    const std::vector<Job> jobs = make_jobs(options.cases, cases);
+    Json document = make_document(jobs.front().request.place);
     bool any = false;
     Progress progress(jobs.size());
+    RateTable rates(progress, !options.peer.empty());
     for (const Job &job : jobs) {
         progress.next(job.problem.name);
-        const engine::Place place = job.request.place;
-        const bool first = !rates.contains(place.backend);
-        if (first)
-            rates.emplace(place.backend, engine::measure_rates(place));
-        const engine::Rates &rate = rates.at(place.backend);
         const engine::BenchOptions bench{job.request, options.max_memory_gb * giga, !options.peer.empty()};
-        const BenchResult result = engine::bench(job.problem, bench, rate);
+        const BenchResult result = engine::bench(job.problem, bench, std::ref(rates));
         any |= result.skipped.empty();
         document["cases"].push_back(result_json(job, result));
         progress.clear();
-        if (first)
-            print_header(rate, bench.peer);
         print_result(job, result);
         std::fflush(stdout);
     }

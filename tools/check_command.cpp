@@ -56,32 +56,68 @@ void print_tally(const engine::Tally &tally, uint64_t seed) {
                 static_cast<unsigned long long>(seed));
 }
 
+void print_result(const CheckOptions &options, const Job &job, const Result &result) {
+    if (result.status == Status::failed)
+        print_failed(job, result, options.seed);
+    else if (result.status == Status::skipped)
+        print_skipped(job, result);
+    else if (options.random_count == 0)
+        print_passed(job, result);
+    std::fflush(stdout);
+}
+
+// Runs cases; collects what comes of them.
+class Check {
+public:
+    Check(const CheckOptions &options, size_t cases)
+        : options_(options), document_(make_document(places(options.cases).front())), progress_(cases) {
+        document_["seed"] = options.seed;
+    }
+
+    void add(engine::Place place, const std::vector<engine::Case> &cases) {
+        progress_.next(cases.front().name);
+        for (const engine::Case &c : cases)
+            for (const Job &job : make_jobs(options_.cases, place, c))
+                run(job);
+    }
+
+    const engine::Tally &tally() const { return tally_; }
+    const Json &document() const { return document_; }
+
+private:
+    void run(const Job &job) {
+        progress_.show();
+        const engine::RunOptions run{job.request, options_.seed, options_.max_memory_gb * 1e9};
+        const Result result = engine::run(job.problem, run);
+        tally_.add(result);
+        if (!options_.json.empty())
+            document_["cases"].push_back(result_json(job, result));
+        progress_.clear();
+        print_result(options_, job, result);
+    }
+
+    const CheckOptions &options_;
+    Json document_;
+    engine::Tally tally_;
+    Progress progress_;
+};
+
 } // namespace
 
 int check(const CheckOptions &options) {
-    const std::vector<Job> jobs =
-        make_jobs(options.cases, make_cases(options.cases, options.random_count, options.seed));
-    Json document = make_document(jobs);
-    document["seed"] = options.seed;
-    engine::Tally tally;
-    Progress progress(jobs.size());
-    for (const Job &job : jobs) {
-        progress.next(job.problem.name);
-        engine::RunOptions run{job.request, options.seed, options.max_memory_gb * 1e9};
-        const Result result = engine::run(job.problem, run);
-        tally.add(result);
-        document["cases"].push_back(result_json(job, result));
-        progress.clear();
-        if (result.status == Status::failed)
-            print_failed(job, result, options.seed);
-        else if (result.status == Status::skipped)
-            print_skipped(job, result);
-        else if (options.random_count == 0)
-            print_passed(job, result);
-        std::fflush(stdout);
+    const std::vector<engine::Case> given = make_cases(options.cases, options.random_count);
+    require_writable(options.json);
+    const std::vector<engine::Place> all_places = places(options.cases);
+    Check check(options, all_places.size() * (given.size() + options.random_count));
+    for (const engine::Place place : all_places) {
+        for (const engine::Case &c : given)
+            check.add(place, {c});
+        for (uint64_t i = 0; i < options.random_count; ++i) // one by one: a list of all might not fit
+            check.add(place, make_random_cases(options.cases, options.seed, i));
     }
+    const engine::Tally &tally = check.tally();
     print_tally(tally, options.seed);
-    write_file(options.json, document);
+    write_file(options.json, check.document());
     if (tally.failed() > 0)
         return some_failed;
     return tally.problems() > 0 ? all_passed : nothing_ran;

@@ -19,18 +19,24 @@ std::string utc_now() {
     return text;
 }
 
-std::string device_of(const std::vector<Job> &jobs) {
+std::string device_of(engine::Place place) {
     ct3d_device_info info;
     ct3d_device_info_init(&info, sizeof info);
-    const engine::Place place = jobs.empty() ? engine::Place{} : jobs.front().request.place;
     return ct3d_get_device_info(place.backend, place.device, &info) == CT3D_SUCCESS ? info.name : "";
 }
 
+// Bytes of a name that are not UTF-8 become U+FFFD.
+std::string text(const Json &document) { return document.dump(2, ' ', false, Json::error_handler_t::replace); }
+
+[[noreturn]] void refuse(const std::string &path) { throw engine::UsageError(path + ": cannot be written"); }
+
 } // namespace
 
-Json make_document(const std::vector<Job> &jobs) {
-    return {
-        {"version", ct3d_version_string()}, {"device", device_of(jobs)}, {"date", utc_now()}, {"cases", Json::array()}};
+Json make_document(engine::Place place) {
+    return {{"version", ct3d_version_string()},
+            {"device", device_of(place)},
+            {"date", utc_now()},
+            {"cases", Json::array()}};
 }
 
 Json describe_job(const Job &job, const std::string &kernel) {
@@ -43,15 +49,20 @@ Json describe_job(const Job &job, const std::string &kernel) {
     return json;
 }
 
-void print(const Json &document) { std::printf("%s\n", document.dump(2).c_str()); }
+void print(const Json &document) { std::printf("%s\n", text(document).c_str()); }
+
+void require_writable(const std::string &path) {
+    if (!path.empty() && !std::ofstream(path, std::ios::app))
+        refuse(path);
+}
 
 void write_file(const std::string &path, const Json &document) {
     if (path.empty())
         return;
     std::ofstream file(path);
-    file << document.dump(2) << '\n';
+    file << text(document) << '\n';
     if (!file.flush())
-        throw engine::UsageError(path + ": cannot be written");
+        refuse(path);
 }
 
 std::string backend_name(int32_t backend) {

@@ -10,14 +10,17 @@ namespace ct3d::tool {
 
 using Json = nlohmann::ordered_json;
 
-// With an empty list of cases. The device is that of the first job.
-Json make_document(const std::vector<Job> &);
+// With an empty list of cases. The place is that of the first case.
+Json make_document(engine::Place);
 
 // The job's name, line and selectors; `kernel` is the one that ran.
 Json describe_job(const Job &, const std::string &kernel);
 
-void print(const Json &);                               // to standard output
-void write_file(const std::string &path, const Json &); // nothing if the path is empty
+void print(const Json &); // to standard output
+
+// Neither does anything if the path is empty; they throw UsageError.
+void require_writable(const std::string &path); // leaves what the file holds
+void write_file(const std::string &path, const Json &);
 
 std::string backend_name(int32_t backend);
 

@@ -23,11 +23,18 @@ struct Job {
     engine::PlanRequest request;
 };
 
-// The cases of lines and files, then `random_count` random ones, each for every selected value. Throws UsageError for
-// the first that is not legal.
-std::vector<engine::Case> make_cases(const CaseOptions &, uint64_t random_count, uint64_t seed);
+// Of the selected backends; at least one.
+std::vector<engine::Place> places(const CaseOptions &);
 
-// Each case on every selected backend with every selected kernel.
+// The cases of lines and files, each for every selected value. Throws UsageError for the first that is not legal, and
+// if there is none, of these or at random.
+std::vector<engine::Case> make_cases(const CaseOptions &, uint64_t random_count);
+
+// One random case for every selected value.
+std::vector<engine::Case> make_random_cases(const CaseOptions &, uint64_t seed, uint64_t index);
+
+// The case with every selected kernel; each case on every selected backend too.
+std::vector<Job> make_jobs(const CaseOptions &, engine::Place, const engine::Case &);
 std::vector<Job> make_jobs(const CaseOptions &, const std::vector<engine::Case> &);
 
 // How a person repeats a job: its line and the options that are not part of it.

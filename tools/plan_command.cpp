@@ -29,8 +29,8 @@ bool report_job(const Job &job, Json *document) {
 } // namespace
 
 int plan(const CaseOptions &options, bool json) {
-    const std::vector<Job> jobs = make_jobs(options, make_cases(options, 0, 0));
-    Json document = make_document(jobs);
+    const std::vector<Job> jobs = make_jobs(options, make_cases(options, 0));
+    Json document = make_document(jobs.front().request.place);
     bool any = false;
     for (const Job &job : jobs)
         any |= report_job(job, json ? &document : nullptr);

@@ -10,8 +10,13 @@ Progress::Progress(size_t total) : total_(total), terminal_(isatty(STDERR_FILENO
 
 void Progress::next(const std::string &name) {
     ++done_;
+    name_ = name;
+    show();
+}
+
+void Progress::show() {
     if (terminal_)
-        std::fprintf(stderr, "\r\033[K[%zu/%zu] %s", done_, total_, name.c_str());
+        std::fprintf(stderr, "\r\033[K[%zu/%zu] %s", done_, total_, name_.c_str());
 }
 
 void Progress::clear() {

@@ -15,12 +15,14 @@ public:
     Progress &operator=(const Progress &) = delete;
 
     void next(const std::string &name);
+    void show();  // the same again
     void clear(); // before something else is printed
 
 private:
     const size_t total_;
     const bool terminal_;
     size_t done_ = 0;
+    std::string name_;
 };
 
 } // namespace ct3d::tool

@@ -101,7 +101,8 @@ private:
 };
 
 /// A plan, owned. Movable, not copyable. A const Plan may be executed from several threads at once, each with its own
-/// workspace and outputs. All but the destructor and empty plans follow ct3d_plan.
+/// workspace and outputs. A plan that was moved from may only be
+/// destroyed or assigned to; its other members throw Error.
 class Plan {
 public:
     explicit Plan(const ct3d_problem &problem) : Plan(problem, nullptr) {}

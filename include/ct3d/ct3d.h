@@ -58,7 +58,8 @@
  *  All functions may be called from any thread. A plan is immutable: one plan may be executed from several
  *  threads at once, each with its own workspace and outputs. Only ct3d_destroy_plan() must not run at the same
  *  time as another call on that plan. After fork() only the CPU backend works in the child, with one thread
- *  whatever the plan says.
+ *  whatever the plan says. Inside an OpenMP parallel region of the caller, make plans with one thread: a plan for more
+ *  runs there too, but a kernel of oneDNN gives way to a slower one.
  *
  *  ABI
  *  ---
@@ -135,7 +136,7 @@ CT3D_API const char *ct3d_version_string(void);
 
 /* ------------------------------------------------------------------------------------- errors and logging */
 
-/** @return the name of a status, such as "CT3D_INVALID_ARGUMENT", a static string; never NULL. */
+/** @return the name of a status, such as "CT3D_INVALID_ARGUMENT", or "unknown status"; a static string, never NULL. */
 CT3D_API const char *ct3d_status_string(ct3d_status status);
 
 /** The message of the last call that failed on the calling thread.
@@ -205,10 +206,11 @@ typedef struct ct3d_plan_options {
     size_t struct_size;
     int32_t backend;        /**< CT3D_BACKEND_AUTO (default) is the CPU */
     int32_t device;         /**< index among the backend's devices, default 0 */
-    int32_t threads;        /**< CPU: the most threads used; 0 (default) is OpenMP's maximum on the calling thread */
+    int32_t threads;        /**< CPU: the most threads used, cut to the processors there are; 0 (default) is
+                                 OpenMP's maximum on the calling thread, or 1 inside a parallel region */
     int32_t reserved;       /**< must be 0 */
     uint64_t max_workspace; /**< bytes; kernels that need more are passed over; default UINT64_MAX */
-    const char *kernel;     /**< run this kernel and no other; NULL (default): the environment variable
+    const char *kernel;     /**< run this kernel and no other; NULL (default) or "": the environment variable
                                  CT3D_KERNEL, or else the fastest. Read only while the plan is made. */
 } ct3d_plan_options;
 
@@ -308,7 +310,7 @@ typedef struct ct3d_device_info {
 
 CT3D_API void ct3d_device_info_init(ct3d_device_info *info, size_t size);
 
-/** Tells of a device. @return CT3D_INVALID_ARGUMENT if there is no such device. */
+/** Tells of a device. @return CT3D_UNSUPPORTED if the backend has no device, CT3D_INVALID_ARGUMENT if not this one. */
 CT3D_API ct3d_status ct3d_get_device_info(int32_t backend, int32_t device, ct3d_device_info *info);
 
 /* ------------------------------------------------------------------------------------------------ memory */

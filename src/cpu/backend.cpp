@@ -50,7 +50,7 @@ void probe(ct3d_backend_info &info) {
 void device_info(int32_t, ct3d_device_info &info) {
     std::snprintf(info.name, sizeof info.name, "host CPU");
     std::snprintf(info.arch, sizeof info.arch, "%s", best_isa().name);
-    info.compute_units = default_threads();
+    info.compute_units = plan_threads(0);
     info.memory = system_value(_SC_PHYS_PAGES) * system_value(_SC_PAGESIZE);
     info.last_level_cache = last_level_cache();
 }
@@ -77,7 +77,11 @@ void *alloc(int32_t, uint64_t bytes) {
 
 void free_memory(int32_t, void *memory) { std::free(memory); }
 
-void copy(int32_t, void *destination, const void *source, uint64_t bytes) { std::memmove(destination, source, bytes); }
+void copy(int32_t, void *destination, const void *source, uint64_t bytes) {
+    if (bytes > PTRDIFF_MAX)
+        throw Error(CT3D_INVALID_ARGUMENT, "bytes is %" PRIu64 ", more than any memory has", bytes);
+    std::memmove(destination, source, bytes);
+}
 
 void zero(int32_t, void *, void *memory, uint64_t bytes) { std::memset(memory, 0, bytes); }
 
@@ -85,7 +89,7 @@ void synchronize(int32_t) {}
 
 } // namespace
 
-const Backend backend{CT3D_BACKEND_CPU, "cpu", probe, device_info, default_threads, candidates, alloc,
+const Backend backend{CT3D_BACKEND_CPU, "cpu", probe, device_info, plan_threads, candidates, alloc,
                       free_memory,      copy,  zero,  synchronize};
 
 } // namespace ct3d::cpu

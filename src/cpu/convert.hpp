@@ -24,12 +24,14 @@ struct Bfloat {
 
 [[gnu::always_inline]] inline float widen(Half v) {
     const uint32_t sign = static_cast<uint32_t>(v.bits & 0x8000u) << 16;
-    const uint32_t rest = static_cast<uint32_t>(v.bits & 0x7fffu) << 13;
-    // Scaling by 2^112 moves the exponent's bias from 15 to 127, and makes normal numbers of subnormals.
-    const float scaled = std::bit_cast<float>(rest) * 0x1p112f;
-    const uint32_t finite = std::bit_cast<uint32_t>(scaled);
-    const uint32_t special = rest | 0x7f800000u;
-    return std::bit_cast<float>(sign | (rest >= 0x0f800000u ? special : finite));
+    const uint32_t magnitude = v.bits & 0x7fffu;
+    // From an integer, so that no f32 subnormal comes up, which a thread may be set to flush.
+    const uint32_t subnormal = std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+    const uint32_t normal = (magnitude << 13) + 0x38000000u; // the exponent's bias goes from 15 to 127
+    const uint32_t special = magnitude << 13 | 0x7f800000u;
+    uint32_t widened = magnitude < 0x400u ? subnormal : normal;
+    widened = magnitude >= 0x7c00u ? special : widened;
+    return std::bit_cast<float>(sign | widened);
 }
 
 template <class To> To narrow(float v);

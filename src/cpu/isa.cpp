@@ -21,7 +21,6 @@ const Isa &best_isa() {
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
             return avx512::isa;
-        // Whatever has AVX2 has F16C too, which not every compiler can ask for.
         if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
             return avx2::isa;
         return baseline::isa;

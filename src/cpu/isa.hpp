@@ -74,6 +74,7 @@ template <class T> struct PhaseLoops {
     EmitFn<T> (*emit)(Dtype, Layout);
     StageFn<T> (*stage)(Dtype);
     PackFn<T> (*pack)(Dtype);
+    void (*finish)(); // after a thread's last emit: orders what was streamed before what comes next
 };
 
 struct Isa {

@@ -105,8 +105,6 @@ std::string refusal(const PlanContext &context) {
 }
 
 double cost(const PlanContext &context) {
-    if (context.desc.batch == 0)
-        return 0;
     const ThreadScope scope(context.threads);
     return translated([&] { return fastest_format(context).seconds; });
 }

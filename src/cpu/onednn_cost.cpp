@@ -3,13 +3,14 @@
 // of the rate of FMA: the estimates order the formats of a problem right, and are within a third of most times.
 #include "onednn_cost.hpp"
 
+#include "isa.hpp"
+
 #include <cmath>
 
 namespace ct3d::cpu::onednn {
 
 namespace {
 
-constexpr double flops_per_thread = 1.17e11;
 constexpr double bytes_per_thread = 1e10;
 constexpr double product_share = 0.85;
 constexpr double seconds_per_call = 1e-5;
@@ -52,7 +53,9 @@ double vector_padding(int64_t channels) {
 
 double seconds_to_move(double bytes, int32_t threads) { return bytes / (bytes_per_thread * threads); }
 
-double seconds_of_product(double flop, int32_t threads) { return flop / (product_share * flops_per_thread * threads); }
+double seconds_of_product(double flop, int32_t threads) {
+    return flop / (product_share * best_isa().flops_per_thread * threads);
+}
 
 double seconds_of_calls(double calls) { return seconds_per_call * calls; }
 
@@ -68,7 +71,7 @@ double seconds_of_primitive(const PlanContext &context, const std::string &imple
         share *= 1.6;
     const double tensors = 4.0 * static_cast<double>(d.x_elements() + d.y_elements() + d.w_elements());
     const double columns = 4.0 * s.column_passes[op] * column_elements(d);
-    return 2 * context.phases.multiplications() / (share * flops_per_thread * context.threads) +
+    return 2 * context.phases.multiplications() / (share * best_isa().flops_per_thread * context.threads) +
            seconds_to_move(tensors + columns, context.threads);
 }
 

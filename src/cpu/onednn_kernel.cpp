@@ -2,6 +2,7 @@
 #include "onednn_kernel.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace ct3d::cpu::onednn {
 
@@ -16,19 +17,25 @@ std::string common_refusal(const Desc &d) {
     const int64_t taps = *std::max_element(d.kernel.begin(), d.kernel.end());
     if (extent > most_extent || taps > most_taps || total_elements(d) > 0x1p40)
         return "extents are too large for oneDNN";
+    // Nor can its 32-bit offsets be trusted past 2 GiB.
+    if (std::max({d.x_elements(), d.y_elements(), d.w_elements()}) > (INT32_MAX / 4))
+        return "a tensor is larger than 2 GiB as f32, too large for oneDNN";
     return {};
 }
 
 void OnednnKernel::execute(const ct3d_buffers &buffers) const {
-    if (!can_run(threads_)) {
-        direct_->execute(buffers);
-        return;
+    if (can_run(threads_)) {
+        try {
+            const ThreadScope scope(threads_);
+            dnnl::stream stream(engine());
+            run(buffers, stream);
+            return;
+        } catch (const dnnl::error &) {
+        } catch (const std::bad_alloc &) {
+        }
+        // oneDNN allocates as it runs. Where that fails, outputs may be half written: what needs no memory writes all.
     }
-    const ThreadScope scope(threads_);
-    translated([&] {
-        dnnl::stream stream(engine());
-        run(buffers, stream);
-    });
+    direct_->execute(buffers);
 }
 
 } // namespace ct3d::cpu::onednn

@@ -28,8 +28,6 @@ std::string common_refusal(const Desc &);
 template <class Attempt> std::string refusal_of(const PlanContext &context, Attempt &&attempt) {
     if (std::string reason = common_refusal(context.desc); !reason.empty())
         return reason;
-    if (context.desc.batch == 0)
-        return {};
     const ThreadScope scope(context.threads);
     try {
         translated(attempt);

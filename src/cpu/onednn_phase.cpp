@@ -306,7 +306,7 @@ void ConvolutionsKernel::run(const ct3d_buffers &b, dnnl::stream &stream) const 
 std::unique_ptr<Kernel> prepare_convolutions(const PlanContext &context) {
     const bool last = context.desc.layout == Layout::ndhwc;
     try {
-        return std::make_unique<ConvolutionsKernel>(context, last ? Tag::ndhwc : Tag::any);
+        return translated([&] { return std::make_unique<ConvolutionsKernel>(context, last ? Tag::ndhwc : Tag::any); });
     } catch (const Error &error) {
         if (error.status() != CT3D_UNSUPPORTED)
             throw;

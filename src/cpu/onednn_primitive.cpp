@@ -25,15 +25,20 @@ void rethrow(const dnnl::error &error) {
     throw Error(status, "oneDNN: %s", error.what());
 }
 
-#ifdef _OPENMP
-ThreadScope::ThreadScope(int32_t threads) : saved_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-ThreadScope::~ThreadScope() { omp_set_num_threads(saved_); }
-bool can_run(int32_t threads) { return threads == 1 || !(forked() || omp_in_parallel()); }
-#else
-ThreadScope::ThreadScope(int32_t) : saved_(1) {}
-ThreadScope::~ThreadScope() = default;
-bool can_run(int32_t threads) { return threads == 1; }
-#endif
+// oneDNN's kernels wait for as many threads as they were made for, so that OpenMP must not give them fewer.
+ThreadScope::ThreadScope(int32_t threads) : saved_threads_(omp_get_max_threads()), saved_dynamic_(omp_get_dynamic()) {
+    omp_set_num_threads(threads);
+    omp_set_dynamic(0);
+}
+
+ThreadScope::~ThreadScope() {
+    omp_set_num_threads(saved_threads_);
+    omp_set_dynamic(saved_dynamic_);
+}
+
+bool can_run(int32_t threads) {
+    return threads == 1 || !(forked() || omp_in_parallel() || omp_get_thread_limit() < threads);
+}
 
 Reorder::Reorder(const MemoryDesc &from_desc, const MemoryDesc &to_desc) : from(from_desc), to(to_desc) {
     if (from == to)

@@ -16,7 +16,7 @@
 namespace ct3d::cpu::onednn {
 
 // Threads are set through OpenMP, which a oneDNN built for TBB or SYCL would not heed.
-static_assert(DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP || DNNL_CPU_RUNTIME == DNNL_RUNTIME_SEQ,
+static_assert(DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP,
               "this oneDNN does not run on OpenMP: configure with -Donednn=disabled");
 
 using MemoryDesc = dnnl::memory::desc;
@@ -48,7 +48,7 @@ public:
     ThreadScope &operator=(const ThreadScope &) = delete;
 
 private:
-    int saved_;
+    const int saved_threads_, saved_dynamic_;
 };
 
 // Whether a primitive made for so many threads gets them now. Where it does not, it may hang or leave work undone.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "parallel.hpp"
 
+#include <algorithm>
 #include <pthread.h>
 
 namespace ct3d::cpu {
@@ -16,10 +17,14 @@ std::atomic<bool> in_child{false};
 
 bool forked() { return in_child.load(std::memory_order_relaxed); }
 
-int32_t default_threads() {
+int32_t plan_threads(int32_t requested) {
 #ifdef _OPENMP
-    return forked() ? 1 : omp_get_max_threads();
+    if (forked() || (requested == 0 && omp_in_parallel()))
+        return 1;
+    const int32_t wanted = requested > 0 ? requested : omp_get_max_threads();
+    return std::min({wanted, std::max(omp_get_max_threads(), omp_get_num_procs()), omp_get_thread_limit()});
 #else
+    static_cast<void>(requested);
     return 1;
 #endif
 }

@@ -14,8 +14,10 @@ namespace ct3d::cpu {
 // True in a child of fork(): an OpenMP pool does not survive there, so only one thread may be used.
 bool forked();
 
-// OpenMP's maximum on the calling thread; 1 in a forked child.
-int32_t default_threads();
+// How many threads a plan is made for: as many as requested, but no more than there are processors or than OpenMP
+// allows; by default OpenMP's maximum on the calling thread. 1 in a forked child, and by default inside a parallel
+// region, whose threads are the caller's.
+int32_t plan_threads(int32_t requested);
 
 // How many threads an execute may use, given what its plan was made for.
 inline int32_t usable_threads(int32_t planned) { return forked() ? 1 : planned; }

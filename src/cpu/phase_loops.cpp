@@ -45,6 +45,12 @@ template <class T> void stream(T *to, typename Vector<T>::type v) {
 #endif
 }
 
+void finish() {
+#if defined(__SSE__)
+    _mm_sfence();
+#endif
+}
+
 // Copies to memory that is not read again soon: whole cache lines past the caches, the rest as usual. Both addresses
 // have the same place in a cache line.
 void stream_copy(void *to, const void *from, size_t bytes) {
@@ -304,8 +310,8 @@ PackFn<double> pack_f64(Dtype) { return pack<double, double>; }
 } // namespace
 
 const PhaseLoops<float> phase_loops_f32{
-    {Vector<float>::lanes, shapes, find_tile<float>}, emit_f32, stage_f32, pack_f32};
+    {Vector<float>::lanes, shapes, find_tile<float>}, emit_f32, stage_f32, pack_f32, finish};
 const PhaseLoops<double> phase_loops_f64{
-    {Vector<double>::lanes, shapes, find_tile<double>}, emit_f64, stage_f64, pack_f64};
+    {Vector<double>::lanes, shapes, find_tile<double>}, emit_f64, stage_f64, pack_f64, finish};
 
 } // namespace ct3d::cpu::CT3D_ISA

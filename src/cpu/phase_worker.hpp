@@ -93,11 +93,14 @@ public:
           emit_(loops<T>().emit(job_.desc.dtype, job_.desc.layout)) {}
 
     void run() {
-        if (!g_.folded)
-            return run_slab();
-        copy_panels();
-        for (slab_ = 0; slab_ < std::min(job_.desc.stride[0], job_.desc.out[0]); ++slab_)
+        if (g_.folded) {
+            copy_panels();
+            for (slab_ = 0; slab_ < std::min(job_.desc.stride[0], job_.desc.out[0]); ++slab_)
+                run_slab();
+        } else {
             run_slab();
+        }
+        loops<T>().finish();
     }
 
 private:

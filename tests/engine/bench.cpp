@@ -46,7 +46,7 @@ void measure(BenchResult &result, const Case &c, const BenchOptions &options, co
 
 } // namespace
 
-BenchResult bench(const Case &c, const BenchOptions &options, const Rates &rates) try {
+BenchResult bench(const Case &c, const BenchOptions &options, const RateSource &rates_of) try {
     BenchResult result;
     ct3d_status status;
     const Plan plan = make_plan(c.problem, options.plan, status);
@@ -61,6 +61,7 @@ BenchResult bench(const Case &c, const BenchOptions &options, const Rates &rates
         result.skipped = "needs more memory than the limit";
         return result;
     }
+    const Rates &rates = rates_of(options.plan.place);
     result.flop = 2 * products(c.problem);
     result.floor_seconds = std::max(result.bytes / rates.copy, rates.matmul > 0 ? result.flop / rates.matmul : 0.0);
     measure(result, c, options, plan.get());

@@ -6,6 +6,7 @@
 #include "plan.hpp"
 #include "rates.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,9 @@ struct BenchResult {
     std::string peer; // its best format, or why it has none
 };
 
-BenchResult bench(const Case &, const BenchOptions &, const Rates &);
+// Asked only for a place where a case is about to be timed.
+using RateSource = std::function<const Rates &(Place)>;
+
+BenchResult bench(const Case &, const BenchOptions &, const RateSource &);
 
 } // namespace ct3d::engine

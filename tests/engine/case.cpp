@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace ct3d::engine {
@@ -77,11 +78,13 @@ Case default_case() {
     return c;
 }
 
-void parse_option(Case &c, const std::string &word) {
+void parse_option(Case &c, const std::string &word, std::set<std::string> &seen) {
     const size_t equals = word.find('=');
     if (equals == std::string::npos)
         refuse(word, "is not key=value");
     const std::string key = word.substr(0, equals), value = word.substr(equals + 1);
+    if (!seen.insert(key).second)
+        refuse(key, "is given twice");
     if (key == "pad_end")
         parse_triple(key, value, c.problem.pad_end);
     else if (key == "offset") {
@@ -101,16 +104,13 @@ std::vector<std::string> split(std::string_view line) {
     return words;
 }
 
-} // namespace
-
-Case parse_line(std::string_view line) {
-    const std::vector<std::string> words = split(line);
+Case parse_words(const std::vector<std::string> &words) {
     constexpr const char *fields[] = {"name",   "batch",   "in_channels",    "out_channels", "in",    "kernel",
                                       "stride", "padding", "output_padding", "dilation",     "groups"};
     constexpr size_t count = std::size(fields);
     for (size_t i = 0; i < count; ++i)
         if (i >= words.size() || words[i].find('=') != std::string::npos)
-            refuse(fields[i], "is missing in " + quoted(line));
+            refuse(fields[i], "is missing");
 
     Case c = default_case();
     ct3d_problem &p = c.problem;
@@ -123,9 +123,25 @@ Case parse_line(std::string_view line) {
         parse_triple(fields[4 + i], words[4 + i], *triples[i]);
     p.groups = parse_integer(fields[10], words[10]);
     std::copy_n(p.pad_begin, 3, p.pad_end);
+    std::set<std::string> seen;
     for (size_t i = count; i < words.size(); ++i)
-        parse_option(c, words[i]);
+        parse_option(c, words[i], seen);
     return c;
+}
+
+std::string value_list(const Key &key) {
+    std::string list;
+    for (const Value &value : key.values)
+        list += (list.empty() ? "" : ", ") + std::string(value.name);
+    return list;
+}
+
+} // namespace
+
+Case parse_line(std::string_view line) try {
+    return parse_words(split(line));
+} catch (const UsageError &error) {
+    throw UsageError(std::string(error.what()) + " (" + std::string(line) + ")");
 }
 
 std::vector<Case> parse_file(const std::string &path) {
@@ -143,6 +159,10 @@ std::vector<Case> parse_file(const std::string &path) {
             throw UsageError(path + ":" + std::to_string(number) + ": " + error.what());
         }
     }
+    if (file.bad())
+        throw UsageError(path + ": cannot be read");
+    if (cases.empty())
+        throw UsageError(path + ": no case in it");
     return cases;
 }
 
@@ -201,7 +221,7 @@ void set_key(Case &c, std::string_view key_name, std::string_view value_name) {
         refuse(std::string(key_name), "is not a key of a case");
     const Value *value = find_value(*key, value_name);
     if (value == nullptr)
-        refuse(std::string(key_name), quoted(value_name) + " is not one of its values");
+        refuse(std::string(key_name), quoted(value_name) + " is not one of " + value_list(*key));
     if (key_name == "fill")
         c.fill = static_cast<Fill>(value->number);
     else

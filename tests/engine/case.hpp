@@ -31,7 +31,7 @@ public:
 };
 
 Case parse_line(std::string_view line);
-std::vector<Case> parse_file(const std::string &path); // without empty lines and comments
+std::vector<Case> parse_file(const std::string &path); // at least one; without empty lines and comments
 
 // The shortest line that parse_line() turns into the same case.
 std::string to_line(const Case &);

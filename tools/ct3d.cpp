@@ -44,14 +44,16 @@ CLI::Option *add_natural(CLI::App &command, const std::string &name, uint64_t &v
 
 std::string positive_refusal(const std::string &text) {
     double number = 0;
-    const bool legal = CLI::detail::lexical_cast(text, number) && std::isfinite(number) && number > 0;
+    const char *const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    const bool legal = error == std::errc{} && end == last && std::isfinite(number) && number > 0;
     return legal ? "" : text + " is not a positive number";
 }
 
 void add_json_file(CLI::App &command, std::string &path) {
-    command.add_option("--json", path, "Write the JSON document")->type_name("FILE")->check([](const std::string &name) {
-        return std::string(name.empty() ? "the file has no name" : "");
-    });
+    command.add_option("--json", path, "Write the JSON document")
+        ->type_name("FILE")
+        ->check([](const std::string &name) { return std::string(name.empty() ? "the file has no name" : ""); });
 }
 
 void add_cases(CLI::App &command, CaseOptions &options) {

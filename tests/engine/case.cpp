@@ -138,10 +138,12 @@ std::string value_list(const Key &key) {
 
 } // namespace
 
-Case parse_line(std::string_view line) try {
-    return parse_words(split(line));
-} catch (const UsageError &error) {
-    throw UsageError(std::string(error.what()) + " (" + std::string(line) + ")");
+Case parse_line(std::string_view line) {
+    try {
+        return parse_words(split(line));
+    } catch (const UsageError &error) {
+        throw UsageError(std::string(error.what()) + " (" + std::string(line) + ")");
+    }
 }
 
 std::vector<Case> parse_file(const std::string &path) {

@@ -63,8 +63,8 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
         if (options.kernel && std::string_view(options.kernel) != candidate.name)
             continue;
         known = true;
-        if (desc.batch == 0)
-            kernel_name = "none";
+        if (desc.batch == 0) // nothing to prepare: the general kernel, or the forced one, stands for all
+            kernel_name = candidate.name;
         else if (std::string reason = candidate.refusal(context); !reason.empty())
             passed.push_back({candidate.name, std::move(reason)});
         else

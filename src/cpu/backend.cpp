@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace ct3d::cpu {
@@ -20,6 +21,9 @@ namespace ct3d::cpu {
 namespace {
 
 constexpr size_t memory_alignment = 256;
+
+// Kernels walk many rows at once, each in a page of its own: large pages save most of the address translation.
+constexpr size_t huge_page = 2u << 20, least_huge_bytes = 8 * huge_page;
 
 uint64_t system_value(int name) {
     const long value = sysconf(name);
@@ -68,10 +72,13 @@ std::span<const Candidate> candidates() {
 }
 
 void *alloc(int32_t, uint64_t bytes) {
-    const uint64_t rounded = (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
-    void *memory = rounded < bytes ? nullptr : std::aligned_alloc(memory_alignment, rounded);
+    const size_t alignment = bytes < least_huge_bytes ? memory_alignment : huge_page;
+    const uint64_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
     if (!memory)
         throw Error(CT3D_OUT_OF_MEMORY, "bytes is %" PRIu64 ", host memory ran out", bytes);
+    if (alignment == huge_page)
+        madvise(memory, rounded, MADV_HUGEPAGE);
     return memory;
 }
 

@@ -65,7 +65,9 @@ void Tensors::add(const char *name, const void *address, int64_t elements, bool 
 }
 
 ct3d_buffers check_buffers(const Desc &d, const ct3d_buffers *from, uint64_t workspace_size) {
-    const ct3d_buffers b = read_struct(from, "buffers");
+    ct3d_buffers b = read_struct(from, "buffers");
+    if (!d.has_bias)
+        b.bias = nullptr;
     const Tensors tensors(d, b);
     for (const Tensor &t : tensors)
         check_tensor(t, element_size(d.dtype));

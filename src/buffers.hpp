@@ -32,7 +32,8 @@ private:
     size_t count_ = 0;
 };
 
-// Throws Error(CT3D_INVALID_ARGUMENT) for a buffer that is missing, misaligned, overlapping or too small.
+// Throws Error(CT3D_INVALID_ARGUMENT) for a buffer that is missing, misaligned, overlapping or too small. The bias is
+// null where the problem has none.
 ct3d_buffers check_buffers(const Desc &, const ct3d_buffers *, uint64_t workspace_size);
 
 } // namespace ct3d

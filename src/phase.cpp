@@ -158,6 +158,12 @@ Range valid_taps(const AxisTable &table, const AxisPhase &phase, int64_t begin, 
     return {first, std::clamp(floor_div(highest, table.in_step) + 1, first, phase.taps)};
 }
 
+Range landing_inputs(const Desc &d, size_t axis, int64_t tap) {
+    const int64_t low = d.pad_begin[axis] - tap * d.dilation[axis]; // i * stride - low must be in [0, out)
+    const int64_t begin = std::clamp<int64_t>(ceil_div(low, d.stride[axis]), 0, d.in[axis]);
+    return {begin, std::clamp(ceil_div(low + d.out[axis], d.stride[axis]), begin, d.in[axis])};
+}
+
 PhaseTable make_phase_table(const Desc &d) {
     check_magnitudes(d);
     PhaseTable table{{make_axis(d, 0), make_axis(d, 1), make_axis(d, 2)}, 0, d.out};

@@ -52,6 +52,9 @@ Range valid_outputs(const AxisTable &, const AxisPhase &, int64_t tap, int64_t e
 // The half-open range of taps that read an input in [0, extent) for at least one output j of [begin, end).
 Range valid_taps(const AxisTable &, const AxisPhase &, int64_t begin, int64_t end, int64_t extent);
 
+// The half-open range of inputs of an axis whose product with the tap lands inside the output; it may be empty.
+Range landing_inputs(const Desc &, size_t axis, int64_t tap);
+
 PhaseTable make_phase_table(const Desc &);
 
 } // namespace ct3d

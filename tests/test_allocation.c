@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Plan creation with its n-th allocation failing, for every n: a status and no leak.
+/* Plan creation with its n-th allocation failing, for every n: a status and no leak. Execute likewise: it computes all
+ * the same.
  *
  * The allocator is interposed. In a build with oneDNN, whose own handling of failures is not the library's, only
  * allocations made by libct3d.so count: those whose nearest caller outside libstdc++ lies there. */
@@ -207,12 +208,98 @@ static void failure_is_named(void **state) {
     expect_message("memory", NULL);
 }
 
+/* The tensors that an op names. */
+typedef struct {
+    ct3d_buffers buffers;
+    void *output;
+    size_t bytes; /* of the output */
+} tensors;
+
+static tensors new_tensors(const ct3d_problem *p, uint64_t *random) {
+    const int64_t counts[] = {y_count(p), x_count(p), w_count(p)}; /* of the output, by op */
+    tensors t;
+    ct3d_buffers_init(&t.buffers, sizeof t.buffers);
+    t.buffers.x = new_random_tensor(p->dtype, x_count(p), random);
+    t.buffers.w = new_random_tensor(p->dtype, w_count(p), random);
+    t.buffers.bias = new_random_tensor(p->dtype, p->out_channels, random);
+    t.buffers.dy = new_random_tensor(p->dtype, y_count(p), random);
+    t.output = new_tensor(p->dtype, counts[p->op]);
+    t.bytes = (size_t)counts[p->op] * element_size(p->dtype);
+    void **const named[] = {&t.buffers.y, &t.buffers.dx, &t.buffers.dw};
+    *named[p->op] = t.output;
+    return t;
+}
+
+static void release(tensors *t) {
+    const void *const memory[] = {t->buffers.x, t->buffers.w, t->buffers.bias, t->buffers.dy, t->output};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i)
+        free((void *)(uintptr_t)memory[i]);
+}
+
+/* Runs the plan with its n-th allocation failing; returns how many there were. */
+static long execute_with_failure(const ct3d_plan *plan, tensors *t, long nth) {
+    memset(t->output, 0xff, t->bytes);
+    failing = nth;
+    counted = 0;
+    live_count = 0;
+    armed = 1;
+    const ct3d_status status = ct3d_execute(plan, &t->buffers);
+    armed = 0;
+    assert_ok(status);
+    assert_int_equal(live_count, 0);
+    return counted;
+}
+
+/* `direct` needs no memory, so that its result is what an execute gives that ran out of it. */
+static void every_allocation_of_execute(const ct3d_problem *p, const char *kernel) {
+    ct3d_plan *plan = new_plan(p, kernel, 2), *direct = new_plan(p, "direct", 2);
+    assert_true(plan && direct);
+    uint64_t random = 1, bytes = 0;
+    tensors t = new_tensors(p, &random);
+    assert_ok(ct3d_plan_workspace_size(plan, &bytes));
+    assert_ok(ct3d_alloc(CT3D_BACKEND_CPU, 0, bytes, &t.buffers.workspace));
+    t.buffers.workspace_size = bytes;
+    void *expected = new_tensor(p->dtype, (int64_t)(t.bytes / element_size(p->dtype)));
+    execute_with_failure(plan, &t, 0); /* what is made once per process is made here */
+    const long allocations = execute_with_failure(plan, &t, 0);
+    assert_true(allocations > 0);
+    assert_int_equal(execute_with_failure(direct, &t, 0), 0);
+    memcpy(expected, t.output, t.bytes);
+    for (long nth = 1; nth <= allocations; ++nth) {
+        execute_with_failure(plan, &t, nth);
+        assert_memory_equal(t.output, expected, t.bytes);
+    }
+    print_message("kernel %s, op %d, dtype %d: %ld allocations of execute\n", kernel, (int)p->op, (int)p->dtype,
+                  allocations);
+    free(expected);
+    assert_ok(ct3d_free(CT3D_BACKEND_CPU, 0, t.buffers.workspace));
+    release(&t);
+    ct3d_destroy_plan(&plan);
+    ct3d_destroy_plan(&direct);
+}
+
+static void execute_makes_up_for_every_allocation(void **state) {
+    (void)state;
+    static const int32_t dtypes[] = {CT3D_F32, CT3D_BF16};
+    for (size_t d = 0; HAVE_ONEDNN && d < 2; ++d) {
+        ct3d_problem p = small_problem();
+        p.dtype = dtypes[d];
+        p.in_channels = p.out_channels = 16;
+        for (p.op = CT3D_FORWARD; p.op <= CT3D_BACKWARD_WEIGHTS; ++p.op)
+            every_allocation_of_execute(&p, "onednn");
+        p.op = CT3D_FORWARD;
+        p.stride[0] = p.stride[1] = 1; /* few phases: each is a call of oneDNN */
+        every_allocation_of_execute(&p, "onednn_phase");
+    }
+}
+
 int main(void) {
     void *frame;
     backtrace(&frame, 1); /* loads the unwinder, which allocates */
     dl_iterate_phdr(find_objects, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(execute_makes_up_for_every_allocation),
         cmocka_unit_test(failure_is_named),
     };
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);

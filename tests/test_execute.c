@@ -147,19 +147,103 @@ static void unnamed_tensors_are_ignored(void **state) {
     }
 }
 
+static void *device_memory(int32_t backend, size_t bytes, int value) {
+    void *host = malloc(bytes + 1), *memory = NULL;
+    assert_non_null(host);
+    memset(host, value, bytes);
+    assert_ok(ct3d_alloc(backend, 0, bytes, &memory));
+    assert_ok(ct3d_copy(backend, 0, memory, host, bytes));
+    free(host);
+    return memory;
+}
+
+static void expect_outputs(int32_t backend, const ct3d_problem *p, const void *y, double value) {
+    void *host = new_tensor(p->dtype, y_count(p));
+    assert_ok(ct3d_copy(backend, 0, host, y, (size_t)y_count(p) * element_size(p->dtype)));
+    for (int64_t i = 0; i < y_count(p); ++i)
+        assert_true(load(host, p->dtype, i) == value);
+    free(host);
+}
+
+/* x and w are zero, the bias is not. Returns whether the backend has the kernel and the kernel takes the problem. */
+static int outputs_are_the_bias_or_zero(int32_t backend, const ct3d_problem *p, const char *kernel) {
+    ct3d_plan_options options;
+    ct3d_plan_options_init(&options, sizeof options);
+    options.backend = backend;
+    options.kernel = kernel;
+    ct3d_plan *plan = NULL;
+    const ct3d_status status = ct3d_create_plan(&plan, p, &options);
+    if (status == CT3D_UNSUPPORTED && kernel)
+        return 0;
+    assert_ok(status);
+    const size_t size = element_size(p->dtype);
+    ct3d_buffers b;
+    ct3d_buffers_init(&b, sizeof b);
+    assert_ok(ct3d_plan_workspace_size(plan, &b.workspace_size));
+    void *x = device_memory(backend, (size_t)x_count(p) * size, 0);
+    void *w = device_memory(backend, (size_t)w_count(p) * size, 0);
+    void *bias = device_memory(backend, (size_t)p->out_channels * size, poison);
+    b.x = x;
+    b.w = w;
+    b.bias = bias;
+    b.y = device_memory(backend, (size_t)y_count(p) * size, poison);
+    b.workspace = device_memory(backend, (size_t)b.workspace_size, 0xff);
+    const uint64_t bits = UINT64_C(0x5a5a5a5a5a5a5a5a);
+    assert_ok(ct3d_execute(plan, &b));
+    assert_ok(ct3d_synchronize(backend, 0));
+    expect_outputs(backend, p, b.y, p->has_bias ? load(&bits, p->dtype, 0) : 0);
+    void *const memory[] = {x, w, bias, b.y, b.workspace};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; ++i)
+        assert_ok(ct3d_free(backend, 0, memory[i]));
+    ct3d_destroy_plan(&plan);
+    return 1;
+}
+
+/* On every kernel of every backend that this machine can run. */
 static void bias_is_read_exactly_if_the_problem_has_one(void **state) {
+    (void)state;
+    static const char *const kernels[] = {NULL,     "phase",      "onednn_phase", "onednn",
+                                          "direct", "phase_gemm", "few_outputs",  "portable"};
+    static const int32_t types[][2] = {{CT3D_F32, CT3D_MATH_FP32},
+                                       {CT3D_F32, CT3D_MATH_TF32},
+                                       {CT3D_F16, CT3D_MATH_FP32},
+                                       {CT3D_BF16, CT3D_MATH_FP32},
+                                       {CT3D_F64, CT3D_MATH_FP32}};
+    for (int32_t backend = CT3D_BACKEND_CPU; backend <= CT3D_BACKEND_HIP; ++backend) {
+        ct3d_backend_info info;
+        ct3d_backend_info_init(&info, sizeof info);
+        assert_ok(ct3d_get_backend_info(backend, &info));
+        for (size_t k = 0; info.device_count > 0 && k < sizeof kernels / sizeof *kernels; ++k) {
+            int runs = 0;
+            for (size_t i = 0; i < 4 * sizeof types / sizeof *types; ++i) {
+                ct3d_problem p = small_problem();
+                p.in_channels = 16; /* kernels that multiply many channels at once refuse a few */
+                p.has_bias = i % 2;
+                p.layout = i / 2 % 2 ? CT3D_NDHWC : CT3D_NCDHW;
+                p.dtype = types[i / 4][0];
+                p.math = types[i / 4][1];
+                runs += outputs_are_the_bias_or_zero(backend, &p, kernels[k]);
+            }
+            if (runs > 0)
+                print_message("backend %s, kernel %s: %d problems\n", info.name, kernels[k] ? kernels[k] : "(any)",
+                              runs);
+            assert_true(runs > 0 || kernels[k]);
+        }
+    }
+}
+
+/* Not even its address is looked at. */
+static void no_bias_may_stand_anywhere(void **state) {
     (void)state;
     ct3d_problem p = small_problem();
     p.has_bias = 0;
     fixture f = make(p, NULL);
     ct3d_buffers b = f.buffers;
-    memset((void *)(uintptr_t)b.x, 0, f.x_bytes);
-    memset((void *)(uintptr_t)b.w, 0, f.w_bytes);
-    assert_ok(ct3d_execute(f.plan, &b)); /* a bias is given, poisoned, and ignored */
-    for (int64_t i = 0; i < y_count(&p); ++i)
-        assert_true(((const float *)b.y)[i] == 0);
-    b.bias = NULL;
-    assert_ok(ct3d_execute(f.plan, &b));
+    const void *const addresses[] = {NULL, (void *)(uintptr_t)1, b.y};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; ++i) {
+        b.bias = addresses[i];
+        assert_ok(ct3d_execute(f.plan, &b));
+    }
     release(&f);
 }
 
@@ -303,6 +387,7 @@ int main(void) {
         cmocka_unit_test(element_alignment_is_enough),
         cmocka_unit_test(unnamed_tensors_are_ignored),
         cmocka_unit_test(bias_is_read_exactly_if_the_problem_has_one),
+        cmocka_unit_test(no_bias_may_stand_anywhere),
         cmocka_unit_test(one_of_the_weight_gradients_is_enough),
         cmocka_unit_test(workspace_must_be_there_aligned_and_large_enough),
         cmocka_unit_test(workspace_may_be_null_where_none_is_needed),

@@ -154,18 +154,31 @@ void check_valid_taps(const AxisTable &table, const AxisPhase &phase, int64_t ex
     }
 }
 
+void check_landing_inputs(const Desc &d, size_t axis, const Axis &a) {
+    for (int64_t k = 0; k < a.kernel; ++k) {
+        const ct3d::Range range = ct3d::landing_inputs(d, axis, k);
+        assert_true(range.begin >= 0 && range.begin <= range.end && range.end <= a.in);
+        for (int64_t i = 0; i < a.in; ++i) {
+            const int64_t o = i * a.stride - a.pad_begin + k * a.dilation;
+            assert_int_equal(i >= range.begin && i < range.end, o >= 0 && o < a.out());
+        }
+    }
+}
+
 void every_pair_lands_exactly_once(void **) {
     Random random(test_seed());
     int empty = 0, sparse = 0, common = 0;
     for (int round = 0; round < rounds; ++round) {
         const std::array<Axis, 3> axes{random.axis(), random.axis(), random.axis()};
         const ct3d_problem p = problem_of(axes);
-        const PhaseTable table = ct3d::make_phase_table(ct3d::make_desc(&p));
+        const Desc desc = ct3d::make_desc(&p);
+        const PhaseTable table = ct3d::make_phase_table(desc);
         double products = 2 * 6 * 4 / 2, covered = 1;
         int64_t phases = 1;
         for (size_t i = 0; i < 3; ++i) {
             const Axis &a = axes[i];
             check_pairs(table.axis[i], a);
+            check_landing_inputs(desc, i, a);
             for (const AxisPhase &phase : table.axis[i].phases) {
                 check_valid_outputs(table.axis[i], phase, a.in);
                 check_valid_taps(table.axis[i], phase, a.in, random);

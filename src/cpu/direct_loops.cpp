@@ -177,14 +177,6 @@ Scatter scatter_at(const Desc &d, size_t axis, int64_t in) {
     return {{begin, std::min(end, d.kernel[axis])}, out};
 }
 
-// The half-open range of inputs of an axis whose tap k lands inside the output.
-Range landing_inputs(const Desc &d, size_t axis, int64_t tap) {
-    const int64_t offset = tap * d.dilation[axis] - d.pad_begin[axis], stride = d.stride[axis];
-    const int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const int64_t end = offset >= d.out[axis] ? 0 : (d.out[axis] - 1 - offset) / stride + 1;
-    return {begin, std::min(end, d.in[axis])};
-}
-
 template <class Body> void for_scatter(const Desc &d, const Scatter &z, const Scatter &y, Body &&body) {
     for (int64_t kz = z.taps.begin; kz < z.taps.end; ++kz)
         for (int64_t ky = y.taps.begin; ky < y.taps.end; ++ky)

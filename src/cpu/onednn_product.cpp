@@ -124,14 +124,6 @@ template <class T> void ProductKernel::fill(T *y, const T *bias) const {
     });
 }
 
-// The half-open range of inputs whose product with tap k lands inside the output.
-Range landing(const Desc &d, size_t axis, int64_t k) {
-    const int64_t low = d.pad_begin[axis] - k * d.dilation[axis]; // i * stride - low must be in [0, out)
-    const int64_t stride = d.stride[axis];
-    const auto reach = [&](int64_t v) { return v <= 0 ? int64_t{0} : (v + stride - 1) / stride; };
-    return {reach(low), std::min(d.in[axis], reach(low + d.out[axis]))};
-}
-
 // Spreads the sums of some input rows of a sample over its y; an item is an input row and a tap in depth and height.
 template <class T> void ProductKernel::spread(const float *sums, int64_t first_row, int64_t rows, int64_t group, T *y,
                                               const T *bias) const {
@@ -149,7 +141,7 @@ template <class T> void ProductKernel::spread(const float *sums, int64_t first_r
         if (z < 0 || z >= d.out[0] || oy < 0 || oy >= d.out[1])
             return;
         for (int64_t kx = 0; kx < d.kernel[2]; ++kx) {
-            const Range range = landing(d, 2, kx);
+            const Range range = landing_inputs(d, 2, kx);
             const int64_t k = (kz * d.kernel[1] + ky) * d.kernel[2] + kx;
             const int64_t origin = kx * d.dilation[2] - d.pad_begin[2];
             const auto write = [&](int64_t c, int64_t i) {

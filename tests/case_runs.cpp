@@ -16,6 +16,8 @@ namespace {
 std::string command(const Case &c, const std::string &kernel, uint64_t seed) {
     std::string text = "ct3d check \"";
     text.append(engine::to_line(c)).append("\" --seed ").append(std::to_string(seed));
+    if (const char *backend = std::getenv("CT3D_BACKEND"))
+        text.append(" --backend ").append(backend);
     if (!kernel.empty())
         text.append(" --kernel ").append(kernel);
     return text;
@@ -25,9 +27,11 @@ std::string command(const Case &c, const std::string &kernel, uint64_t seed) {
 
 Result CaseRuns::run(const Case &c, const std::string &kernel) {
     engine::RunOptions options;
+    options.plan.place = tested_place();
     options.plan.kernel = kernel;
     options.seed = seed_;
     options.max_memory = memory_limit();
+    options.references = &references_;
     const Result result = engine::run(c, options);
     tally_.add(result);
     if (result.status == Status::failed)
@@ -47,7 +51,20 @@ void CaseRuns::finish() const {
     assert_int_equal(tally_.failed(), 0);
 }
 
+engine::Place tested_place() {
+    const char *backend = std::getenv("CT3D_BACKEND");
+    return {backend ? engine::backend_of(backend) : CT3D_BACKEND_CPU, 0};
+}
+
+std::vector<const char *> tested_ops() {
+    if (tested_place().backend != CT3D_BACKEND_CPU)
+        return {"forward"};
+    return {"forward", "backward_data", "backward_weights"};
+}
+
 std::vector<std::string> all_kernels() {
+    if (tested_place().backend == CT3D_BACKEND_CUDA)
+        return {"phase_gemm", "few_outputs", "direct", "portable"};
     if (HAVE_ONEDNN)
         return {"direct", "phase", "onednn", "onednn_phase"};
     return {"direct", "phase"};

@@ -24,10 +24,17 @@ public:
 
 private:
     uint64_t seed_;
+    engine::References references_;
     engine::Tally tally_;
 };
 
-// The kernels of this build's CPU backend.
+// Device 0 of CT3D_BACKEND, or of the CPU.
+engine::Place tested_place();
+
+// The operations that the backend has.
+std::vector<const char *> tested_ops();
+
+// The kernels that the backend has in this build.
 std::vector<std::string> all_kernels();
 
 // Whether the environment asks for the full matrix.

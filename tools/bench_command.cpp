@@ -16,7 +16,7 @@ namespace {
 
 using engine::BenchResult;
 
-constexpr double milli = 1e3, giga = 1e9;
+constexpr double milli = 1e3, micro = 1e6, giga = 1e9;
 
 Json result_json(const Job &job, const BenchResult &r) {
     Json json = describe_job(job, r.kernel);
@@ -38,10 +38,13 @@ Json result_json(const Job &job, const BenchResult &r) {
     return json;
 }
 
-void print_header(const engine::Rates &rates, bool peer) {
+void print_header(engine::Place place, const engine::Rates &rates, bool peer) {
     std::printf("copy %.1f GB/s", rates.copy / giga);
-    if (rates.matmul > 0)
-        std::printf(", matmul %.0f GFLOP/s", rates.matmul / giga);
+    if (place.backend == CT3D_BACKEND_CPU)
+        std::printf(", matmul %.0f GFLOP/s", rates.f32 / giga);
+    else if (rates.f32 > 0)
+        std::printf(", matmul %.0f (f32) %.0f (tf32) %.0f (f16) %.0f (bf16) GFLOP/s, launch %.0f us", rates.f32 / giga,
+                    rates.tf32 / giga, rates.f16 / giga, rates.bf16 / giga, rates.launch * micro);
     std::printf("\n%-20s %-14s %10s %9s %8s %7s%s\n", "case", "kernel", "ms", "GFLOP/s", "GB/s", "x floor",
                 peer ? "  peer ms  peer/ct3d" : "");
 }
@@ -78,7 +81,7 @@ public:
             return known->second;
         const engine::Rates &rates = rates_.emplace(place.backend, engine::measure_rates(place)).first->second;
         progress_.clear();
-        print_header(rates, peer_);
+        print_header(place, rates, peer_);
         return rates;
     }
 

@@ -87,7 +87,8 @@ public:
 private:
     void run(const Job &job) {
         progress_.show();
-        const engine::RunOptions run{job.request, options_.seed, options_.max_memory_gb * 1e9};
+        const engine::RunOptions run{job.request, options_.seed, options_.max_memory_gb * 1e9, ct3d_execute,
+                                     &references_};
         const Result result = engine::run(job.problem, run);
         tally_.add(result);
         if (!options_.json.empty())
@@ -98,6 +99,7 @@ private:
 
     const CheckOptions &options_;
     Json document_;
+    engine::References references_;
     engine::Tally tally_;
     Progress progress_;
 };

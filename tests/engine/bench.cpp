@@ -27,7 +27,8 @@ std::vector<Peer> contenders(Place place, const std::vector<Peer> &peers) {
 
 void measure(BenchResult &result, const Case &c, const BenchOptions &options, const ct3d_plan *plan) {
     const Place place = options.plan.place;
-    const Tensors tensors(c, place, fill_seed, workspace_size(plan));
+    const auto filled = place.backend == CT3D_BACKEND_CPU ? Tensors::Filled::on_host : Tensors::Filled::on_device;
+    const Tensors tensors(c, place, fill_seed, workspace_size(plan), filled);
     const ct3d_buffers buffers = tensors.buffers();
     std::vector<Work> works{[&] { require(ct3d_execute(plan, &buffers), "ct3d_execute"); }};
     std::vector<Peer> peers;
@@ -63,10 +64,10 @@ BenchResult bench(const Case &c, const BenchOptions &options, const RateSource &
     }
     const Rates &rates = rates_of(options.plan.place);
     result.flop = 2 * products(c.problem);
-    result.floor_seconds = std::max(result.bytes / rates.copy, rates.matmul > 0 ? result.flop / rates.matmul : 0.0);
+    result.floor_seconds = rates.floor_seconds(c.problem, result.bytes, result.flop);
     measure(result, c, options, plan.get());
     return result;
-} catch (const StatusError &error) {
+} catch (const std::runtime_error &error) {
     BenchResult result;
     result.skipped = error.what();
     return result;

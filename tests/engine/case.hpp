@@ -4,6 +4,8 @@
 //     name N Cin Cout  D,H,W  kernel stride padding output_padding dilation groups  [key=value ...]
 #pragma once
 
+#include "fill_value.hpp"
+
 #include <ct3d/ct3d.h>
 
 #include <array>
@@ -14,8 +16,6 @@
 #include <vector>
 
 namespace ct3d::engine {
-
-enum class Fill { symmetric, positive, constant, exact, identity, onehot };
 
 struct Case {
     std::string name;

@@ -2,10 +2,9 @@
 // The element types seen as double: exact to it, one correct rounding from it. Shares nothing with the library.
 #pragma once
 
-#include <ct3d/ct3d.h>
+#include "formats.hpp"
 
 #include <cstddef>
-#include <cstdint>
 
 namespace ct3d::engine {
 
@@ -40,10 +39,5 @@ template <class Body> auto with_type(int32_t dtype, Body &&body) {
 size_t element_size(int32_t dtype);
 double load(int32_t dtype, const void *tensor, int64_t index);
 void store(int32_t dtype, void *tensor, int64_t index, double value);
-
-double rounded(int32_t dtype, double); // to the nearest value of the type, ties to even
-double largest_finite(int32_t dtype);
-double unit_roundoff(int32_t dtype);      // half the distance from 1 to the next value
-double subnormal_roundoff(int32_t dtype); // half the smallest subnormal
 
 } // namespace ct3d::engine

@@ -3,112 +3,99 @@
 
 #include "dtype.hpp"
 #include "parallel.hpp"
-#include "random.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace ct3d::engine {
 namespace {
 
-// Draws of one tensor: the same seed gives unrelated numbers to each operand.
-struct Draw {
-    uint64_t stream;
+uint64_t stream(uint64_t seed, Operand operand) { return mix(mix(seed) + static_cast<uint64_t>(operand)); }
 
-    Draw(uint64_t seed, Operand operand) : stream(mix(mix(seed) + static_cast<uint64_t>(operand))) {}
-
-    uint64_t bits(int64_t i) const { return mix(stream + static_cast<uint64_t>(i)); }
-    int64_t below(int64_t i, int64_t count) const {
-        return static_cast<int64_t>(bits(i) % static_cast<uint64_t>(count));
-    }
-};
-
-// Odd multiples of 2^-bits, so never 0 and never +-1: a significand that 24 bits (f64: 53) hold and no fewer.
-double symmetric(uint64_t random, int bits) {
-    const auto numerator = static_cast<int64_t>((random >> (64 - bits)) | 1) - (int64_t{1} << (bits - 1));
-    return std::ldexp(static_cast<double>(numerator), 1 - bits);
+int64_t below(const FillValue &f, int64_t i, int64_t count) {
+    return static_cast<int64_t>(mix(f.stream + static_cast<uint64_t>(i)) % static_cast<uint64_t>(count));
 }
 
 double constant(Operand operand) {
     return operand == Operand::first ? 0.7310585 : operand == Operand::second ? 0.37 : 0.5;
 }
 
-template <class T> struct Filler {
-    const Case &c;
-    const Draw draw;
-    const Operand operand;
-    static constexpr int bits = sizeof(T) == 8 ? 54 : 25;
-
-    double value(int64_t i) const {
-        switch (c.fill) {
-        case Fill::positive:
-            return std::abs(symmetric(draw.bits(i), bits));
-        case Fill::constant:
-            return constant(operand);
-        case Fill::exact:
-            return static_cast<double>(draw.below(i, 5) - 2);
-        default:
-            return symmetric(draw.bits(i), bits);
-        }
+FillValue::Kind kind_of(Fill fill, Operand operand) {
+    switch (fill) {
+    case Fill::positive:
+        return FillValue::Kind::positive;
+    case Fill::constant:
+        return FillValue::Kind::constant;
+    case Fill::exact:
+        return FillValue::Kind::integers;
+    case Fill::onehot:
+        return operand == Operand::second ? FillValue::Kind::symmetric : FillValue::Kind::onehot;
+    case Fill::identity:
+        return operand == Operand::first    ? FillValue::Kind::symmetric
+               : operand == Operand::second ? FillValue::Kind::identity
+                                            : FillValue::Kind::onehot;
+    default:
+        return FillValue::Kind::symmetric;
     }
-
-    double fill(T *data, int64_t count) const {
-        constexpr int64_t chunk = 1 << 16;
-        std::vector<double> largest(static_cast<size_t>(workers()), 0.0);
-        parallel_for((count + chunk - 1) / chunk, static_cast<double>(count), [&](int64_t item, int worker) {
-            double most = 0;
-            for (int64_t i = item * chunk; i < std::min(count, (item + 1) * chunk); ++i) {
-                data[i] = from_double<T>(value(i));
-                most = std::max(most, std::abs(to_double(data[i])));
-            }
-            double &mine = largest[static_cast<size_t>(worker)];
-            mine = std::max(mine, most);
-        });
-        return *std::max_element(largest.begin(), largest.end());
-    }
-};
-
-void zero(const Case &c, Role role, void *host) {
-    const auto bytes = static_cast<size_t>(elements(c.problem, role)) * element_size(c.problem.dtype);
-    std::fill_n(static_cast<unsigned char *>(host), bytes, static_cast<unsigned char>(0));
 }
 
-// In each group, input channel j is passed on to output channel j through one tap.
-void fill_identity(const Case &c, const Draw &draw, void *host) {
-    const ct3d_problem &p = c.problem;
-    const Index stride = strides(p, Role::w);
-    const int64_t in_channels = p.in_channels / p.groups;
-    int64_t tap = 0;
-    for (int axis = 0; axis < 3; ++axis)
-        tap += draw.below(axis, p.kernel[axis]) * stride[static_cast<size_t>(2 + axis)];
-    for (int64_t group = 0; group < p.groups; ++group)
-        for (int64_t j = 0; j < std::min(in_channels, p.out_channels / p.groups); ++j)
-            store(p.dtype, host, (group * in_channels + j) * stride[0] + j * stride[1] + tap, 1);
+// Writes a tensor in the order of its memory, some rows per item.
+template <class T> double write_rows(const FillValue &fill, const Index &shape, const Order &order, T *data) {
+    const Index number = numbering(shape);
+    const int64_t length = shape[order[4]], step = number[order[4]];
+    const int64_t rows = elements(shape) / length, chunk = std::max<int64_t>(1, (1 << 16) / length);
+    std::vector<double> largest(static_cast<size_t>(workers()), 0.0);
+    parallel_for((rows + chunk - 1) / chunk, static_cast<double>(elements(shape)), [&](int64_t item, int worker) {
+        double most = 0;
+        for (int64_t row = item * chunk; row < std::min(rows, (item + 1) * chunk); ++row) {
+            int64_t rest = row, first = 0;
+            for (size_t d = 4; d-- > 0; rest /= shape[order[d]])
+                first += rest % shape[order[d]] * number[order[d]];
+            for (int64_t i = 0; i < length; ++i) {
+                const T value = from_double<T>(fill_value(fill, first + i * step));
+                data[row * length + i] = value;
+                most = std::max(most, std::abs(to_double(value)));
+            }
+        }
+        double &mine = largest[static_cast<size_t>(worker)];
+        mine = std::max(mine, most);
+    });
+    return *std::max_element(largest.begin(), largest.end());
 }
 
 } // namespace
 
-double fill_tensor(const Case &c, uint64_t seed, Operand operand, Role role, void *host) {
-    const int64_t count = elements(c.problem, role);
-    const Draw draw(seed, operand);
-    const bool onehot = c.fill == Fill::onehot && operand == Operand::first;
-    const bool identity = c.fill == Fill::identity && operand == Operand::second;
-    const bool no_bias = (c.fill == Fill::onehot || c.fill == Fill::identity) && operand == Operand::bias;
-    if (count == 0)
-        return 0;
-    if (!onehot && !identity && !no_bias)
-        return with_type(c.problem.dtype, [&](auto zero) {
-            using T = decltype(zero);
-            return Filler<T>{c, draw, operand}.fill(static_cast<T *>(host), count);
-        });
-    zero(c, role, host);
-    if (onehot)
-        store(c.problem.dtype, host, draw.below(0, count), 1);
-    if (identity)
-        fill_identity(c, draw, host);
-    return no_bias ? 0 : 1;
+FillValue make_fill(const Case &c, uint64_t seed, Operand operand, Role role) {
+    const ct3d_problem &p = c.problem;
+    FillValue f{};
+    f.kind = kind_of(c.fill, operand);
+    f.stream = stream(seed, operand);
+    f.bits = p.dtype == CT3D_F64 ? 54 : 25;
+    f.unit = power_of_two(1 - f.bits);
+    f.constant = constant(operand);
+    f.hot = operand == Operand::first ? below(f, 0, std::max<int64_t>(1, elements(p, role))) : -1;
+    f.taps = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+        f.tap = f.tap * p.kernel[axis] + below(f, axis, p.kernel[axis]);
+        f.taps *= p.kernel[axis];
+    }
+    f.in_channels = p.in_channels / p.groups;
+    f.out_channels = p.out_channels / p.groups;
+    return f;
 }
+
+double fill_tensor(const Case &c, uint64_t seed, Operand operand, Role role, void *host) {
+    const Index extent = shape(c.problem, role);
+    if (elements(extent) == 0)
+        return 0;
+    const FillValue fill = make_fill(c, seed, operand, role);
+    return with_type(c.problem.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return write_rows(fill, extent, memory_order(c.problem, role), static_cast<T *>(host));
+    });
+}
+
+double largest_value(Fill fill) { return fill == Fill::exact ? 2 : 1; }
 
 const char *fill_refusal(const Case &c) {
     return c.fill == Fill::identity && c.problem.op == CT3D_BACKWARD_WEIGHTS

@@ -11,8 +11,13 @@ namespace ct3d::engine {
 // BACKWARD_WEIGHTS).
 enum class Operand { first, second, bias };
 
+FillValue make_fill(const Case &, uint64_t seed, Operand, Role);
+
 // Fills a dense tensor of the role's shape; returns the largest absolute value.
 double fill_tensor(const Case &, uint64_t seed, Operand, Role, void *host);
+
+// No value of the fill is larger in magnitude, and at least 1.
+double largest_value(Fill);
 
 // Whether the fill says anything of the op; if not, why.
 const char *fill_refusal(const Case &); // nullptr if it does

@@ -8,8 +8,9 @@
 namespace ct3d::engine {
 namespace {
 
-// Dense strides of dimensions named outermost first.
-Index dense(const Index &shape, const std::array<size_t, 5> &order) {
+constexpr Order channels_first{0, 1, 2, 3, 4}, channels_last{0, 2, 3, 4, 1};
+
+Index dense(const Index &shape, const Order &order) {
     Index strides{};
     int64_t next = 1;
     for (size_t i = order.size(); i-- > 0;) {
@@ -59,10 +60,20 @@ int64_t elements(const Index &shape) { return shape[0] * shape[1] * shape[2] * s
 
 int64_t elements(const ct3d_problem &p, Role role) { return elements(shape(p, role)); }
 
-Index strides(const ct3d_problem &p, Role role) {
+Index strides(const ct3d_problem &p, Role role) { return dense(shape(p, role), memory_order(p, role)); }
+
+Order memory_order(const ct3d_problem &p, Role role) {
     const bool last = role == Role::w ? p.weights_layout == CT3D_IDHWO : p.layout == CT3D_NDHWC;
-    constexpr std::array<size_t, 5> channels_first{0, 1, 2, 3, 4}, channels_last{0, 2, 3, 4, 1};
-    return dense(shape(p, role), last && role != Role::bias ? channels_last : channels_first);
+    return last && role != Role::bias ? channels_last : channels_first;
+}
+
+Index numbering(const Index &shape) { return dense(shape, channels_first); }
+
+Index index_of(const Index &shape, int64_t number) {
+    Index index;
+    for (size_t d = shape.size(); d-- > 0; number /= shape[d])
+        index[d] = number % shape[d];
+    return index;
 }
 
 double products(const ct3d_problem &p) {

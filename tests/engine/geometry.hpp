@@ -19,6 +19,14 @@ int64_t elements(const ct3d_problem &, Role);
 int64_t elements(const Index &shape);
 Index strides(const ct3d_problem &, Role); // in elements, by the problem's layouts
 
+// Dimensions from the outermost in memory to the innermost.
+using Order = std::array<size_t, 5>;
+Order memory_order(const ct3d_problem &, Role);
+
+// What the coordinates add to an element's number, the last dimension counting fastest whatever the layouts are.
+Index numbering(const Index &shape);
+Index index_of(const Index &shape, int64_t number);
+
 int64_t output_extent(const ct3d_problem &, int axis);
 
 // Products of the whole problem, the same for each op: (input, tap) pairs that land in the output, times channels.

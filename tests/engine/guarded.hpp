@@ -6,9 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <stdexcept>
-#include <vector>
 
 namespace ct3d::engine {
 
@@ -39,22 +38,24 @@ public:
     Guarded &operator=(const Guarded &) = delete;
 
     void *device() const; // for ct3d_buffers
-    void *host() const;   // the same memory on the CPU
+    void *host() const;   // the same memory on the CPU; on a GPU its mirror, without meaning until there is a download
     uint64_t bytes() const { return bytes_; }
 
-    void upload(); // host to device; nothing to do on the CPU
-    void download();
-    bool intact() const; // the guard bands, as last downloaded
+    void upload() const; // host to device, without the bands; nothing to do on the CPU
+    void download() const;
+    bool intact() const; // the guard bands
 
 private:
-    uint64_t total() const { return 2 * band + offset_ + bytes_; }
-    uint8_t *image() const;
+    uint64_t front() const { return band + offset_; }
+    uint64_t total() const { return front() + bytes_ + band; }
+    bool on_host() const { return place_.backend == CT3D_BACKEND_CPU; }
+    bool is_guard(uint64_t begin, uint64_t bytes) const;
 
     Place place_;
     uint64_t bytes_, offset_;
     uint8_t guard_;
     void *memory_ = nullptr;
-    std::vector<uint8_t> mirror_; // empty on the CPU
+    mutable std::unique_ptr<uint8_t[]> mirror_; // made when it is first asked for
 };
 
 } // namespace ct3d::engine

@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "judgement.hpp"
 
-#include <cmath>
 #include <cstdio>
-#include <limits>
 
 namespace ct3d::engine {
-namespace {
-
-// Error over bound, such that a wrong element is worse than any right one.
-double share(const Verdict &verdict) {
-    if (verdict.bound > 0)
-        return verdict.error / verdict.bound;
-    return verdict.passed ? 0 : std::numeric_limits<double>::infinity();
-}
-
-} // namespace
 
 Judgement::Judgement(const char *tensor, const Rules &rules)
     : tensor_(tensor), rules_(rules), parts_(static_cast<size_t>(workers())) {}
@@ -25,14 +13,25 @@ void Judgement::add(int worker, const Index &index, const Exact &exact, double g
     const Verdict verdict = judge(rules_, exact, got);
     ++part.checked;
     part.wrong += !verdict.passed;
-    if (rules_.quality && exact.products >= mean_products && exact.magnitude > 0) {
+    if (counts_in_mean(rules_, exact)) {
         ++part.long_sums;
         part.mean_errors += verdict.error / (0x1p-24 * static_cast<double>(exact.magnitude));
     }
-    if (const double s = share(verdict); s > part.worst_share || (s == part.worst_share && index < part.worst.index)) {
+    if (const double s = share_of_bound(verdict);
+        s > part.worst_share || (s == part.worst_share && index < part.worst.index)) {
         part.worst_share = s;
         part.worst = {tensor_, index, static_cast<double>(exact.value), got, verdict.bound, exact.products};
     }
+}
+
+void Judgement::add(const Verdicts &verdicts, const Index &index) {
+    Part &part = parts_.emplace_back();
+    part.checked = verdicts.checked;
+    part.wrong = verdicts.wrong;
+    part.worst_share = verdicts.worst_share;
+    part.worst = {tensor_, index, verdicts.expected, verdicts.got, verdicts.bound, verdicts.products};
+    part.long_sums = verdicts.long_sums;
+    part.mean_errors = verdicts.mean_errors;
 }
 
 void Judgement::report(Result &result) const {

@@ -53,9 +53,20 @@ struct AxisPairs {
     const Pair *last(int64_t output) const { return first(output + 1); }
 };
 
-template <class T> struct View {
-    const T *data;
+// A tensor by its first element, as a pointer or as what behaves like one.
+template <class Pointer> struct View {
+    Pointer data;
     Index stride;
+};
+
+// Points into a tensor whose values are made when they are read.
+struct Generated {
+    const FillValue *fill;
+    int32_t dtype;
+    int64_t at;
+
+    Generated operator+(int64_t steps) const { return {fill, dtype, at + steps}; }
+    double operator[](int64_t i) const { return rounded(dtype, fill_value(*fill, at + i)); }
 };
 
 template <class Sum> struct Total {
@@ -68,8 +79,8 @@ template <class Sum> struct Total {
 };
 
 // Four partial sums, so that additions do not wait for one another.
-template <class Sum, class T>
-void add_products(Total<Sum> &total, const T *a, int64_t a_step, const T *b, int64_t b_step, int64_t count) {
+template <class Sum, class Pointer>
+void add_products(Total<Sum> &total, Pointer a, int64_t a_step, Pointer b, int64_t b_step, int64_t count) {
     int64_t i = 0;
     if (count >= 4) {
         Total<Sum> parts[4];
@@ -87,8 +98,8 @@ void add_products(Total<Sum> &total, const T *a, int64_t a_step, const T *b, int
 }
 
 // A copy in f64; `order` names the dimensions outermost first.
-template <class T>
-std::vector<double> repack(const View<T> &from, const Index &shape, const std::array<size_t, 5> &order, Index &stride) {
+template <class T> std::vector<double> repack(const View<const T *> &from, const Index &shape,
+                                              const std::array<size_t, 5> &order, Index &stride) {
     int64_t next = 1;
     for (size_t i = order.size(); i-- > 0;) {
         stride[order[i]] = next;
@@ -139,10 +150,10 @@ public:
 
 namespace {
 
-// T is the type that the operands are read in, B that of the bias, Sum that of the sums.
-template <class T, class B, class Sum> class TypedSums final : public Reference::Sums {
+// The operands are read through A, the bias through B; Sum is the type of the sums.
+template <class A, class B, class Sum> class TypedSums final : public Reference::Sums {
 public:
-    TypedSums(const ct3d_problem &problem, View<T> first, View<T> second, const B *bias_values)
+    TypedSums(const ct3d_problem &problem, View<A> first, View<A> second, B bias_values)
         : p(problem), a(first), b(second), bias(bias_values), axes{{p, 0}, {p, 1}, {p, 2}} {}
 
     Exact at(const Index &o) const override {
@@ -162,18 +173,19 @@ public:
         for (int64_t n = 0; n < y[0]; ++n)
             for (int64_t d = 0; d < y[2]; ++d)
                 for (int64_t h = 0; h < y[3]; ++h) {
-                    const T *row = b.data + offset(b, n, channel, d, h, 0);
+                    const A row = b.data + offset(b, n, channel, d, h, 0);
                     for (int64_t w = 0; w < y[4]; ++w)
                         total.add(static_cast<Sum>(to_double(row[w * b.stride[4]])));
                 }
         return {total.value, total.magnitude, y[0] * y[2] * y[3] * y[4]};
     }
 
-    // Copies that the views point into.
+    // What the views point into, where it is not the caller's.
     std::vector<double> packed_first, packed_second;
+    std::unique_ptr<FillValue[]> fills;
 
 private:
-    static int64_t offset(const View<T> &v, int64_t i0, int64_t i1, int64_t i2, int64_t i3, int64_t i4) {
+    static int64_t offset(const View<A> &v, int64_t i0, int64_t i1, int64_t i2, int64_t i3, int64_t i4) {
         return i0 * v.stride[0] + i1 * v.stride[1] + i2 * v.stride[2] + i3 * v.stride[3] + i4 * v.stride[4];
     }
 
@@ -194,7 +206,7 @@ private:
         const int64_t first_in = o[1] / out_channels * in_channels;
         Exact exact = sum(o, offset(a, o[0], first_in, 0, 0, 0), a.stride[1],
                           offset(b, first_in, o[1] % out_channels, 0, 0, 0), b.stride[0], in_channels);
-        if (bias != nullptr) {
+        if (p.has_bias) {
             exact.value += static_cast<Sum>(to_double(bias[o[1]]));
             exact.magnitude += std::abs(static_cast<Sum>(to_double(bias[o[1]])));
         }
@@ -228,38 +240,59 @@ private:
     }
 
     const ct3d_problem p;
-    const View<T> a, b;
-    const B *const bias;
+    const View<A> a, b;
+    const B bias;
     const AxisPairs axes[3];
 };
 
 template <class T, class Sum>
 std::unique_ptr<Reference::Sums> make_sums(const ct3d_problem &p, const Inputs &in, bool packed) {
     const Role first = first_role(p), second = second_role(p);
-    const View<T> a{static_cast<const T *>(first == Role::x ? in.x : in.dy), strides(p, first)};
-    const View<T> b{static_cast<const T *>(second == Role::w ? in.w : in.dy), strides(p, second)};
-    const T *bias = p.op == CT3D_FORWARD && p.has_bias ? static_cast<const T *>(in.bias) : nullptr;
+    using Pointer = const T *;
+    const View<Pointer> a{static_cast<Pointer>(first == Role::x ? in.x : in.dy), strides(p, first)};
+    const View<Pointer> b{static_cast<Pointer>(second == Role::w ? in.w : in.dy), strides(p, second)};
+    const auto bias = static_cast<Pointer>(in.bias);
     if (!packed)
-        return std::make_unique<TypedSums<T, T, Sum>>(p, a, b, bias);
+        return std::make_unique<TypedSums<Pointer, Pointer, Sum>>(p, a, b, bias);
     Index a_stride{}, b_stride{};
     const auto first_order = p.op == CT3D_BACKWARD_WEIGHTS ? rows_last : channels_last;
     std::vector<double> packed_a = repack(a, shape(p, first), first_order, a_stride);
     std::vector<double> packed_b = repack(b, shape(p, second), second_order(p), b_stride);
-    auto sums = std::make_unique<TypedSums<double, T, Sum>>(p, View<double>{packed_a.data(), a_stride},
-                                                            View<double>{packed_b.data(), b_stride}, bias);
+    using Packed = View<const double *>;
+    auto sums = std::make_unique<TypedSums<const double *, Pointer, Sum>>(p, Packed{packed_a.data(), a_stride},
+                                                                          Packed{packed_b.data(), b_stride}, bias);
     sums->packed_first = std::move(packed_a);
     sums->packed_second = std::move(packed_b);
     return sums;
 }
+
+template <class Sum> std::unique_ptr<Reference::Sums> make_generated_sums(const Case &c, uint64_t seed) {
+    const ct3d_problem &p = c.problem;
+    const Role first = first_role(p), second = second_role(p);
+    using Fills = std::unique_ptr<FillValue[]>;
+    Fills fills(new FillValue[]{make_fill(c, seed, Operand::first, first), make_fill(c, seed, Operand::second, second),
+                                make_fill(c, seed, Operand::bias, Role::bias)});
+    const auto from = [&](int i) { return Generated{&fills[static_cast<size_t>(i)], p.dtype, 0}; };
+    const View<Generated> a{from(0), numbering(shape(p, first))}, b{from(1), numbering(shape(p, second))};
+    auto sums = std::make_unique<TypedSums<Generated, Generated, Sum>>(p, a, b, from(2));
+    sums->fills = std::move(fills);
+    return sums;
+}
+
+// Wider than the sums of the type's kernels.
+template <class T> using SumOf = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 
 } // namespace
 
 Reference::Reference(const ct3d_problem &p, const Inputs &in, bool packed)
     : sums_(with_type(p.dtype, [&](auto zero) {
           using T = decltype(zero);
-          using Sum = std::conditional_t<std::is_same_v<T, double>, long double, double>;
-          return make_sums<T, Sum>(p, in, packed);
+          return make_sums<T, SumOf<T>>(p, in, packed);
       })) {}
+
+Reference::Reference(const Case &c, uint64_t seed)
+    : sums_(
+          with_type(c.problem.dtype, [&](auto zero) { return make_generated_sums<SumOf<decltype(zero)>>(c, seed); })) {}
 
 Reference::~Reference() = default;
 Reference::Reference(Reference &&) noexcept = default;

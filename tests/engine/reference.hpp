@@ -2,6 +2,8 @@
 // The value that each output element ought to have, from the definition i*S - P + k*L = o, in f64 or better.
 #pragma once
 
+#include "bounds.hpp"
+#include "fills.hpp"
 #include "geometry.hpp"
 
 #include <memory>
@@ -9,11 +11,7 @@
 namespace ct3d::engine {
 
 // Types wider than the sums of f32; for f64 tensors the sums are taken in long double.
-struct Exact {
-    long double value;
-    long double magnitude; // M: the same sum over absolute values
-    int64_t products;      // n; for dbias the summands
-};
+using Exact = ExactValue<long double>;
 
 // The tensors that an op reads, in host memory, in the problem's layouts; absent ones are null.
 struct Inputs {
@@ -27,6 +25,8 @@ class Reference {
 public:
     // With `packed`, the inputs are first copied to f64 in the order in which they are read: faster for many elements.
     Reference(const ct3d_problem &, const Inputs &, bool packed);
+    // Of inputs that stand in no host memory: each value is made when it is read.
+    Reference(const Case &, uint64_t seed);
     ~Reference();
     Reference(Reference &&) noexcept;
 

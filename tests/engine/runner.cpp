@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "runner.hpp"
 
+#include "device_check.hpp"
 #include "dtype.hpp"
 #include "judgement.hpp"
-#include "samples.hpp"
 #include "tensors.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 
 namespace ct3d::engine {
@@ -32,12 +32,12 @@ std::string gigabytes(double bytes) {
     return text;
 }
 
-bool check_all(const ct3d_problem &p) { return products(p) <= all_elements_products; }
-
 // Counting the products of a problem takes as long as its kernel is large, so tensors that cannot fit are told first.
-double bytes_needed(const ct3d_problem &p, uint64_t workspace, double limit) {
-    const double tensors = tensor_bytes(p) + static_cast<double>(workspace);
-    return tensors > limit ? tensors : tensors + reference_bytes(p, check_all(p));
+double bytes_needed(const Case &c, Place place, uint64_t workspace, double limit) {
+    const double tensors = tensor_bytes(c.problem) + static_cast<double>(workspace);
+    if (tensors > limit)
+        return tensors;
+    return tensors + reference_bytes(c.problem) + (checked_on_device(c, place) ? device_reference_bytes(c) : 0);
 }
 
 // Kernels that call oneDNN round as it does; the others must be as good as a plain loop of fused multiply-adds.
@@ -52,71 +52,96 @@ bool same_shape(const ct3d_problem &p) {
     return ct3d_output_shape(&p, library) == CT3D_SUCCESS && std::equal(own.begin(), own.end(), library);
 }
 
-// Judges the op's main output; false if only some of its elements.
-bool judge_output(Judgement &judgement, const ct3d_problem &p, const Reference &reference, const void *output,
-                  uint64_t seed) {
+// Judges the op's main output by what it ought to be.
+void judge_output(Judgement &judgement, const ct3d_problem &p, const ExactOutput &exact, const void *output) {
     const Role role = output_role(p);
-    const Index stride = strides(p, role);
-    const auto judge_at = [&](const Index &index, int worker) {
-        int64_t offset = 0;
-        for (size_t d = 0; d < index.size(); ++d)
-            offset += index[d] * stride[d];
-        judgement.add(worker, index, reference.at(index), load(p.dtype, output, offset));
-    };
-    const double work = products(p) + static_cast<double>(elements(p, role));
-    if (check_all(p) || elements(p, role) <= sampled_elements) {
-        for_each_element(shape(p, role), work, judge_at);
-        return true;
-    }
-    const std::vector<Index> indices = sample(p, role, sampled_elements, seed);
-    parallel_for(static_cast<int64_t>(indices.size()), work,
-                 [&](int64_t i, int worker) { judge_at(indices[static_cast<size_t>(i)], worker); });
-    return false;
+    const Index extent = shape(p, role), stride = strides(p, role);
+    const auto count = static_cast<int64_t>(exact.values.size());
+    constexpr int64_t chunk = 4096;
+    parallel_for((count + chunk - 1) / chunk, static_cast<double>(count), [&](int64_t item, int worker) {
+        for (int64_t i = item * chunk; i < std::min(count, (item + 1) * chunk); ++i) {
+            const Index index = exact.samples.empty() ? index_of(extent, i) : exact.samples[static_cast<size_t>(i)];
+            int64_t offset = 0;
+            for (size_t d = 0; d < index.size(); ++d)
+                offset += index[d] * stride[d];
+            judgement.add(worker, index, exact.values[static_cast<size_t>(i)].exact(), load(p.dtype, output, offset));
+        }
+    });
 }
 
-void judge_bias_gradient(Judgement &judgement, const ct3d_problem &p, const Reference &reference, const void *dbias) {
-    const auto summands = static_cast<double>(elements(p, Role::y));
-    parallel_for(p.out_channels, summands, [&](int64_t channel, int worker) {
-        judgement.add(worker, {channel, 0, 0, 0, 0}, reference.bias_gradient(channel), load(p.dtype, dbias, channel));
-    });
+void judge_bias_gradient(Judgement &judgement, const ct3d_problem &p, const ExactOutput &exact, const void *dbias) {
+    for (int64_t channel = 0; channel < p.out_channels; ++channel)
+        judgement.add(0, {channel, 0, 0, 0, 0}, exact.bias_gradient[static_cast<size_t>(channel)].exact(),
+                      load(p.dtype, dbias, channel));
 }
 
 const char *output_name(const ct3d_problem &p) {
     return p.op == CT3D_FORWARD ? "y" : p.op == CT3D_BACKWARD_DATA ? "dx" : "dw";
 }
 
-void judge_tensors(Result &result, const Case &c, const Tensors &tensors, uint64_t seed) {
+void judge_tensors(Result &result, const Case &c, Rules rules, const Tensors &tensors, const ExactOutput &exact) {
     const ct3d_problem &p = c.problem;
-    const Reference reference(p, tensors.inputs(), check_all(p));
-    Rules rules{p.dtype, p.math, c.fill, has_quality(c, result.kernel), false, tensors.largest()};
     Judgement output(output_name(p), rules);
-    result.sampled = !judge_output(output, p, reference, tensors.output(), seed);
+    result.sampled = !exact.samples.empty();
+    judge_output(output, p, exact, tensors.output());
     output.report(result);
     if (const void *dbias = tensors.bias_gradient()) {
         rules.summed = true;
         Judgement gradient("dbias", rules);
-        judge_bias_gradient(gradient, p, reference, dbias);
+        judge_bias_gradient(gradient, p, exact, dbias);
         gradient.report(result);
     }
 }
 
 Result execute(Result result, const Case &c, const RunOptions &options, const ct3d_plan *plan, uint64_t workspace) {
-    Tensors tensors(c, options.plan.place, options.seed, workspace);
+    const Place place = options.plan.place;
+    const bool on_device = checked_on_device(c, place);
+    References own;
+    References &references = options.references != nullptr ? *options.references : own;
+    references.forget_others(c, options.seed);
+    const auto filled = on_device ? Tensors::Filled::on_device : Tensors::Filled::on_host;
+    Tensors tensors(c, place, options.seed, workspace, filled);
     const ct3d_buffers buffers = tensors.buffers();
     const ct3d_status status = options.execute(plan, &buffers);
     if (status != CT3D_SUCCESS)
         return failed(std::move(result), "ct3d_execute: " + message(status));
-    require(ct3d_synchronize(options.plan.place.backend, options.plan.place.device), "ct3d_synchronize");
-    tensors.download();
+    require(ct3d_synchronize(place.backend, place.device), "ct3d_synchronize");
     if (const std::string buffer = tensors.broken(); !buffer.empty())
         return failed(std::move(result), "wrote outside " + buffer);
-    judge_tensors(result, c, tensors, options.seed);
+    const Rules rules{c.problem.dtype, c.problem.math, c.fill, has_quality(c, result.kernel), false, tensors.largest()};
+    if (on_device) {
+        check_on_device(result, c, rules, place, tensors, options.seed, references);
+        return result;
+    }
+    tensors.download();
+    judge_tensors(result, c, rules, tensors, references.output(c, options.seed, tensors.inputs()));
     return result;
+}
+
+// What `body` throws becomes the result's status.
+template <class Body> Result caught(const Result &result, Body &&body) {
+    try {
+        return body();
+    } catch (const StatusError &error) {
+        return error.status == CT3D_OUT_OF_MEMORY ? skipped(result, error.what()) : failed(result, error.what());
+    } catch (const std::bad_alloc &) {
+        return skipped(result, "out of host memory");
+    } catch (const std::runtime_error &error) {
+        return failed(result, error.what());
+    }
+}
+
+Result run_planned(Result result, const Case &c, const RunOptions &options, const ct3d_plan *plan) {
+    const uint64_t workspace = workspace_size(plan);
+    const double needed = bytes_needed(c, options.plan.place, workspace, options.max_memory);
+    if (needed > options.max_memory)
+        return skipped(result, "needs " + gigabytes(needed) + ", the limit is " + gigabytes(options.max_memory));
+    return caught(result, [&] { return execute(result, c, options, plan, workspace); });
 }
 
 } // namespace
 
-Result run(const Case &c, const RunOptions &options) try {
+Result run(const Case &c, const RunOptions &options) {
     Result result;
     if (const char *refusal = fill_refusal(c))
         return skipped(result, refusal);
@@ -129,15 +154,7 @@ Result run(const Case &c, const RunOptions &options) try {
     if (status != CT3D_SUCCESS)
         return failed(result, "ct3d_create_plan: " + message(status));
     result.kernel = kernel_name(plan.get());
-    const uint64_t workspace = workspace_size(plan.get());
-    const double needed = bytes_needed(c.problem, workspace, options.max_memory);
-    if (needed > options.max_memory)
-        return skipped(result, "needs " + gigabytes(needed) + ", the limit is " + gigabytes(options.max_memory));
-    return execute(std::move(result), c, options, plan.get(), workspace);
-} catch (const StatusError &error) {
-    return error.status == CT3D_OUT_OF_MEMORY ? skipped({}, error.what()) : failed({}, error.what());
-} catch (const std::bad_alloc &) {
-    return skipped({}, "out of host memory");
+    return run_planned(std::move(result), c, options, plan.get());
 }
 
 const char *name(Status status) {

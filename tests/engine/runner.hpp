@@ -2,8 +2,8 @@
 // Runs one case between guard bands and judges each output element.
 #pragma once
 
-#include "bounds.hpp"
 #include "plan.hpp"
+#include "references.hpp"
 
 #include <functional>
 #include <optional>
@@ -18,6 +18,7 @@ struct RunOptions {
     uint64_t seed = 1;
     double max_memory = 8e9; // bytes: tensors, workspace and reference
     Execute execute = ct3d_execute;
+    References *references = nullptr; // shared by runs one after another; null: each computes its own
 };
 
 enum class Status { passed, failed, skipped };
@@ -41,10 +42,6 @@ struct Result {
 };
 
 Result run(const Case &, const RunOptions &);
-
-// Problems of at most this many products have every element checked.
-inline constexpr double all_elements_products = 1e9;
-inline constexpr int64_t sampled_elements = 10000;
 
 const char *name(Status);
 std::string describe(const Element &);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tensors.hpp"
 
+#include "device_tensors.hpp"
 #include "dtype.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ uint64_t role_bytes(const ct3d_problem &p, Role role) {
 
 } // namespace
 
-Tensors::Tensors(const Case &c, Place place, uint64_t seed, uint64_t workspace) : place_(place) {
+Tensors::Tensors(const Case &c, Place place, uint64_t seed, uint64_t workspace, Filled filled)
+    : place_(place), filled_(filled) {
     const ct3d_problem &p = c.problem;
     switch (p.op) {
     case CT3D_FORWARD:
@@ -42,6 +44,11 @@ Tensors::Tensors(const Case &c, Place place, uint64_t seed, uint64_t workspace) 
 
 void Tensors::add_input(Slot &slot, const Case &c, uint64_t seed, Operand operand, Role role) {
     slot.buffer = std::make_unique<Guarded>(place_, role_bytes(c.problem, role), c.offset, Guarded::nan, Guarded::nan);
+    if (filled_ == Filled::on_device) {
+        fill_on_device(CudaDevice(place_.device), c, seed, operand, role, {c.problem.dtype}, slot.device());
+        largest_ = std::max(largest_, largest_value(c.fill));
+        return;
+    }
     const double largest = fill_tensor(c, seed, operand, role, slot.host());
     if (operand != Operand::bias)
         largest_ = std::max(largest_, largest);
@@ -81,7 +88,7 @@ const void *Tensors::output() const {
 const void *Tensors::bias_gradient() const { return dbias_.host(); }
 
 void Tensors::download() {
-    for (const Slot *slot : slots())
+    for (const Slot *slot : {&y_, &dx_, &dw_, &dbias_})
         if (slot->buffer)
             slot->buffer->download();
 }

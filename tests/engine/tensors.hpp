@@ -15,8 +15,11 @@ namespace ct3d::engine {
 
 class Tensors {
 public:
+    // Where the inputs are filled; those that a device has filled do not exist on the host.
+    enum class Filled { on_host, on_device };
+
     // Inputs hold the fill, outputs and workspace a NaN in every element.
-    Tensors(const Case &, Place, uint64_t seed, uint64_t workspace);
+    Tensors(const Case &, Place, uint64_t seed, uint64_t workspace, Filled = Filled::on_host);
 
     ct3d_buffers buffers() const;
     Inputs inputs() const;                      // on the host
@@ -24,7 +27,7 @@ public:
     const void *bias_gradient() const;          // null if none was asked for
     double largest() const { return largest_; } // max(1, max abs first operand, max abs second operand)
 
-    void download();
+    void download();            // the outputs
     std::string broken() const; // the buffer whose guard band was written; empty if none
 
 private:
@@ -41,6 +44,7 @@ private:
     std::array<const Slot *, 9> slots() const;
 
     Place place_;
+    Filled filled_;
     double largest_ = 1;
     Slot x_{"x", nullptr}, w_{"w", nullptr}, bias_{"bias", nullptr}, y_{"y", nullptr};
     Slot dy_{"dy", nullptr}, dx_{"dx", nullptr}, dw_{"dw", nullptr}, dbias_{"dbias", nullptr};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "timer.hpp"
 
+#include "clock.hpp"
 #include "parallel.hpp"
 
 #include <algorithm>
@@ -14,28 +15,42 @@ constexpr int warm_ups = 3;
 constexpr size_t least_runs = 9, most_runs = 51;
 constexpr double enough_seconds = 0.5; // of timed work; short works run more often than the least
 
-uint64_t flush_bytes(Place place) {
+class HostClock final : public Clock {
+public:
+    explicit HostClock(Place place) : place_(place), memory_(2 * last_level_cache(place)) {}
+
+    void flush_cache() override {
+        ++value_;
+        constexpr uint64_t chunk = 1 << 20;
+        const auto chunks = static_cast<int64_t>((memory_.size() + chunk - 1) / chunk);
+        parallel_for(chunks, static_cast<double>(memory_.size()), [&](int64_t item, int) {
+            const uint64_t begin = static_cast<uint64_t>(item) * chunk;
+            std::memset(memory_.data() + begin, value_, std::min<uint64_t>(chunk, memory_.size() - begin));
+        });
+    }
+
+    double seconds(const Work &work) override { return engine::seconds(place_, work); }
+
+private:
+    const Place place_;
+    std::vector<uint8_t> memory_;
+    uint8_t value_ = 0;
+};
+
+} // namespace
+
+uint64_t last_level_cache(Place place) {
     ct3d_device_info info;
     ct3d_device_info_init(&info, sizeof info);
     require(ct3d_get_device_info(place.backend, place.device, &info), "ct3d_get_device_info");
     constexpr uint64_t unknown = 64u << 20;
-    return 2 * (info.last_level_cache != 0 ? info.last_level_cache : unknown);
+    return info.last_level_cache != 0 ? info.last_level_cache : unknown;
 }
 
-} // namespace
-
-CacheFlush::CacheFlush(Place place) : place_(place), memory_(place, flush_bytes(place), 0, 0, 0) {}
-
-void CacheFlush::operator()() {
-    ++value_;
-    constexpr uint64_t chunk = 1 << 20;
-    parallel_for(static_cast<int64_t>((memory_.bytes() + chunk - 1) / chunk), static_cast<double>(memory_.bytes()),
-                 [&](int64_t item, int) {
-                     const uint64_t begin = static_cast<uint64_t>(item) * chunk;
-                     std::memset(static_cast<uint8_t *>(memory_.host()) + begin, value_,
-                                 std::min(chunk, memory_.bytes() - begin));
-                 });
-    memory_.upload();
+std::unique_ptr<Clock> make_clock(Place place) {
+    if (place.backend == CT3D_BACKEND_CPU)
+        return std::make_unique<HostClock>(place);
+    return make_device_clock(place);
 }
 
 double seconds(Place place, const Work &work) {
@@ -53,7 +68,7 @@ double median(std::vector<double> values) {
 }
 
 std::vector<double> time_cold(Place place, const std::vector<Work> &works) {
-    CacheFlush flush(place);
+    const std::unique_ptr<Clock> clock = make_clock(place);
     std::vector<std::vector<double>> times(works.size());
     for (const Work &work : works)
         for (int i = 0; i < warm_ups; ++i)
@@ -61,8 +76,8 @@ std::vector<double> time_cold(Place place, const std::vector<Work> &works) {
     double total = 0;
     for (size_t run = 0; run < least_runs || (run < most_runs && total < enough_seconds); ++run)
         for (size_t i = 0; i < works.size(); ++i) {
-            flush();
-            times[i].push_back(seconds(place, works[i]));
+            clock->flush_cache();
+            times[i].push_back(clock->seconds(works[i]));
             total += times[i].back();
         }
     std::vector<double> medians;

@@ -2,6 +2,9 @@
 #include "registry.hpp"
 
 #include "cpu/backend.hpp"
+#ifdef CT3D_HAVE_CUDA
+#include "cuda/backend.hpp"
+#endif
 #include "status.hpp"
 
 #include <cinttypes>
@@ -19,22 +22,22 @@ struct Entry {
 
 const Entry entries[] = {
     {CT3D_BACKEND_CPU, "cpu", &cpu::backend},
+#ifdef CT3D_HAVE_CUDA
+    {CT3D_BACKEND_CUDA, "cuda", &cuda::backend},
+#else
     {CT3D_BACKEND_CUDA, "cuda", nullptr},
+#endif
     {CT3D_BACKEND_HIP, "hip", nullptr},
 };
 
 const Entry &entry(int32_t id) {
     for (const Entry &e : entries)
-        if (e.id == resolve_backend(id))
+        if (e.id == (id == CT3D_BACKEND_AUTO ? CT3D_BACKEND_CPU : id))
             return e;
     throw Error(CT3D_INVALID_ARGUMENT, "backend is %" PRId32 ", which names no backend", id);
 }
 
 } // namespace
-
-int32_t resolve_backend(int32_t id) { return id == CT3D_BACKEND_AUTO ? CT3D_BACKEND_CPU : id; }
-
-const Backend *find_backend(int32_t id) { return entry(id).backend; }
 
 ct3d_backend_info backend_info(int32_t id) {
     const Entry &e = entry(id);
@@ -55,7 +58,7 @@ const Backend &backend_with_device(int32_t id, int32_t device) {
     if (device < 0 || device >= info.device_count)
         throw Error(CT3D_INVALID_ARGUMENT, "device is %" PRId32 ", backend %s has %" PRId32, device, info.name,
                     info.device_count);
-    return *find_backend(id);
+    return *entry(id).backend;
 }
 
 } // namespace ct3d

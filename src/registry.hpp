@@ -7,11 +7,6 @@
 namespace ct3d {
 
 // AUTO is the CPU. Throws Error(CT3D_INVALID_ARGUMENT) for a number that names no backend.
-int32_t resolve_backend(int32_t id);
-
-// Null where the build has no such backend.
-const Backend *find_backend(int32_t id);
-
 ct3d_backend_info backend_info(int32_t id);
 
 // The backend, once it is known to have the device; throws Error otherwise.

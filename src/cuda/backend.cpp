@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// NVIDIA GPUs as a backend: the devices, their memory, and the list of kernels.
+#include "backend.hpp"
+
+#include "../status.hpp"
+#include "device.hpp"
+#include "direct_kernel.hpp"
+#include "driver.hpp"
+#include "few_outputs_kernel.hpp"
+#include "phase_gemm_kernel.hpp"
+#include "portable_kernel.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace ct3d::cuda {
+
+namespace {
+
+CUdeviceptr address(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+void probe(ct3d_backend_info &info) {
+    try {
+        info.device_count = device_count();
+        const int version = driver_version();
+        std::snprintf(info.version, sizeof info.version, "driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
+    } catch (const Error &error) {
+        info.device_count = 0;
+        std::snprintf(info.reason, sizeof info.reason, "%.255s", error.message());
+    }
+}
+
+void device_info(int32_t index, ct3d_device_info &info) {
+    const Device &d = device_properties(index);
+    std::snprintf(info.name, sizeof info.name, "%s", d.name);
+    std::snprintf(info.arch, sizeof info.arch, "sm_%" PRId32, d.compute_capability());
+    info.compute_units = d.multiprocessors;
+    info.memory = d.memory;
+    info.last_level_cache = d.l2_bytes;
+}
+
+int32_t threads(int32_t) { return 1; }
+
+std::span<const Candidate> candidates() {
+    static const Candidate list[] = {phase_gemm_candidate, few_outputs_candidate, direct_candidate, portable_candidate};
+    return list;
+}
+
+void *alloc(int32_t index, uint64_t bytes) {
+    const Device &d = device(index);
+    if (bytes > d.memory)
+        throw Error(CT3D_OUT_OF_MEMORY, "bytes is %" PRIu64 ", device %" PRId32 " has %" PRIu64, bytes, index,
+                    d.memory);
+    const Current current(d);
+    CUdeviceptr memory = 0;
+    driver::cuMemAlloc(&memory, bytes);
+    return reinterpret_cast<void *>(memory);
+}
+
+void free_memory(int32_t index, void *memory) {
+    const Current current(device(index));
+    driver::cuMemFree(address(memory));
+}
+
+// A copy within the device, or from pageable memory, may return before its end.
+void copy(int32_t index, void *destination, const void *source, uint64_t bytes) {
+    const Current current(device(index));
+    driver::cuMemcpy(address(destination), address(source), bytes);
+    driver::cuStreamSynchronize(nullptr);
+}
+
+void zero(int32_t index, void *stream, void *memory, uint64_t bytes) {
+    const Current current(device(index));
+    driver::cuMemsetD8Async(address(memory), 0, bytes, static_cast<CUstream>(stream));
+}
+
+void synchronize(int32_t index) {
+    const Current current(device(index));
+    driver::cuCtxSynchronize();
+}
+
+} // namespace
+
+const Backend backend{CT3D_BACKEND_CUDA, "cuda", probe, device_info, threads, candidates, alloc,
+                      free_memory,       copy,   zero,  synchronize};
+
+} // namespace ct3d::cuda

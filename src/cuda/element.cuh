@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The element types on the device: stored as bits, widened exactly to f32, rounded to nearest even from it.
+#pragma once
+
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+namespace ct3d::cuda {
+
+struct Half {
+    uint16_t bits;
+};
+struct Bfloat {
+    uint16_t bits;
+};
+
+__device__ __forceinline__ float to_float(float v) { return v; }
+__device__ __forceinline__ float to_float(Half v) { return __half2float(__ushort_as_half(v.bits)); }
+__device__ __forceinline__ float to_float(Bfloat v) { return __uint_as_float(static_cast<uint32_t>(v.bits) << 16); }
+
+template <class E> __device__ __forceinline__ E from_float(float v);
+template <> __device__ __forceinline__ float from_float<float>(float v) { return v; }
+template <> __device__ __forceinline__ Half from_float<Half>(float v) { return {__half_as_ushort(__float2half_rn(v))}; }
+template <> __device__ __forceinline__ Bfloat from_float<Bfloat>(float v) {
+    return {__bfloat16_as_ushort(__float2bfloat16_rn(v))};
+}
+
+// To the nearest 11-bit significand, ties away from zero. Infinities and NaNs stay what they are.
+__device__ __forceinline__ float round_to_tf32(float v) {
+    const uint32_t bits = __float_as_uint(v);
+    const bool finite = (bits & 0x7f800000u) != 0x7f800000u;
+    return finite ? __uint_as_float((bits + 0x1000u) & 0xffffe000u) : v;
+}
+
+} // namespace ct3d::cuda

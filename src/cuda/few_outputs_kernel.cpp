@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "few_outputs_kernel.hpp"
+
+#include "../report.hpp"
+#include "../status.hpp"
+#include "few_outputs_plan.hpp"
+#include "function.hpp"
+
+#include <string>
+
+namespace ct3d::cuda {
+
+namespace {
+
+FewOutputsPlan plan_of(const PlanContext &c) {
+    FewOutputsPlan plan;
+    if (const std::string reason = plan_few_outputs(c, device(c.device), plan); !reason.empty())
+        throw Error(CT3D_UNSUPPORTED, "%s", reason.c_str());
+    return plan;
+}
+
+std::string function_name(const Desc &d, bool single) {
+    return std::string(single ? "ct3d_single_output_" : "ct3d_few_outputs_") +
+           (d.dtype == Dtype::f32 ? "tf32" : name(d.dtype));
+}
+
+class FewOutputsKernel final : public Kernel {
+public:
+    explicit FewOutputsKernel(const PlanContext &c)
+        : plan_(plan_of(c)), name_(function_name(c.desc, plan_.single)),
+          function_(device(c.device), "few_outputs", name_, plan_.shared_bytes) {}
+
+    uint64_t workspace_size() const override { return 0; }
+
+    void execute(const ct3d_buffers &b) const override {
+        FewOutputsParams p = plan_.params;
+        p.x = b.x;
+        p.w = b.w;
+        p.bias = b.bias;
+        p.y = b.y;
+        p.wide = p.wide && reinterpret_cast<uintptr_t>(b.x) % 16 == 0;
+        p.two_wide = p.two_wide && reinterpret_cast<uintptr_t>(b.y) % 8 == 0;
+        function_.launch(b.stream, {plan_.blocks}, few_outputs_threads, p);
+    }
+
+    void describe(Report &report) const override {
+        report.field("function", name_);
+        report.field("tile_planes", plan_.params.planes);
+        report.field("tile_rows", plan_.params.rows * plan_.params.axis[1].stride);
+        report.field("pairs", plan_.params.pairs);
+        report.field("passes", plan_.params.passes);
+        report.field("shared_bytes", plan_.shared_bytes);
+        report.field("blocks", plan_.blocks);
+    }
+
+private:
+    const FewOutputsPlan plan_;
+    const std::string name_;
+    const Function function_;
+};
+
+std::string refusal(const PlanContext &c) {
+    FewOutputsPlan plan;
+    return plan_few_outputs(c, device(c.device), plan);
+}
+
+double cost(const PlanContext &c) { return plan_of(c).seconds; }
+
+std::unique_ptr<Kernel> prepare(const PlanContext &c) { return std::make_unique<FewOutputsKernel>(c); }
+
+} // namespace
+
+const Candidate few_outputs_candidate{"few_outputs", refusal, cost, prepare};
+
+} // namespace ct3d::cuda

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A kernel of the embedded device code, loaded for one device and ready to launch.
+#pragma once
+
+#include "device.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace ct3d::cuda {
+
+struct Grid {
+    uint32_t x = 1, y = 1, z = 1;
+};
+
+class Function {
+public:
+    // Loads the image `image` (the name of a .cu file) for the device, unless that was done before, and finds the
+    // kernel in it. What is loaded stays loaded. Throws Error(CT3D_UNSUPPORTED) where the image has no code for the
+    // device or the kernel cannot have that much shared memory.
+    Function(const Device &, const char *image, const std::string &name, uint32_t dynamic_shared_bytes = 0);
+
+    // Only enqueues. The kernel takes one struct by value.
+    template <class Params> void launch(void *stream, Grid grid, uint32_t threads, const Params &params) const {
+        enqueue(stream, grid, threads, &params);
+    }
+
+private:
+    void enqueue(void *stream, Grid, uint32_t threads, const void *params) const;
+
+    const Device *device_;
+    void *handle_; // CUfunction
+    uint32_t shared_bytes_;
+};
+
+} // namespace ct3d::cuda

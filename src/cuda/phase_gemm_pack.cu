@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Packs weights and input for the phase GEMM: weights into the fragments that a warp multiplies, 16 bytes a lane;
+// input into channels-last operands.
+#include "divisor.cuh"
+#include "phase_gemm_math.cuh"
+
+namespace ct3d::cuda {
+
+namespace {
+
+// Takes the remainder of n by count out of n.
+__device__ __forceinline__ int32_t take(int64_t &n, int64_t count) {
+    const int64_t quotient = n / count;
+    const int32_t remainder = static_cast<int32_t>(n - quotient * count);
+    n = quotient;
+    return remainder;
+}
+
+struct PhaseTap {
+    int32_t phase; // -1: no output reads this tap
+    int32_t tap;
+};
+
+__device__ PhaseTap find_tap(const GemmAxis &axis, int32_t k) {
+    for (int32_t i = 0; i < axis.phases; ++i) {
+        const GemmPhase &f = axis.phase[i];
+        const int32_t past = k - f.first_tap;
+        if (past >= 0 && past % axis.tap_step == 0 && past / axis.tap_step < f.taps)
+            return {i, past / axis.tap_step};
+    }
+    return {-1, 0};
+}
+
+// A fragment of weights for each tap.
+template <GemmMath math> class WeightPacker {
+public:
+    using Element = typename Operands<math>::Element;
+    static constexpr int planes = gemm_planes(math), packing = gemm_packing(math);
+
+    __device__ WeightPacker(const GemmPackParams &params, int64_t fragment)
+        : p(params.weights), channels(params.channels) {
+        sixteen = take(fragment, p.block_channels / 16);
+        step = take(fragment, channels.chunk_words / gemm_step_words);
+        chunk = take(fragment, channels.chunks);
+        out_block = take(fragment, channels.out_blocks);
+        group = static_cast<int32_t>(fragment);
+        const int32_t lane = threadIdx.x % 32;
+        word = chunk * channels.chunk_words + step * gemm_step_words + lane % 4;
+        for (int half = 0; half < 2; ++half)
+            out_channel[half] = out_block * p.block_channels + gemm_channel(2 * sixteen + half, lane / 4,
+                                                                            16 / static_cast<int>(sizeof(Element)),
+                                                                            p.channels_last != 0);
+    }
+
+    __device__ void pack(int32_t tap) const {
+        const int32_t kx = tap % p.axis[2].kernel, ky = tap / p.axis[2].kernel % p.axis[1].kernel,
+                      kz = tap / p.axis[2].kernel / p.axis[1].kernel;
+        const PhaseTap z = find_tap(p.axis[0], kz), y = find_tap(p.axis[1], ky), x = find_tap(p.axis[2], kx);
+        if (z.phase < 0 || y.phase < 0 || x.phase < 0)
+            return;
+        const Element *const w =
+            static_cast<const Element *>(p.w) + kz * p.w_step[0] + ky * p.w_step[1] + kx * p.w_step[2];
+        uint32_t out[planes][4];
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+            uint32_t words[planes];
+            read_word(w, word + r % 2 * 4, out_channel[r / 2], words);
+#pragma unroll
+            for (int plane = 0; plane < planes; ++plane)
+                out[plane][r] = words[plane];
+        }
+        const int64_t fragment = first_fragment(z, y, x);
+#pragma unroll
+        for (int plane = 0; plane < planes; ++plane)
+            static_cast<uint4 *>(p.packed)[(fragment + plane * (p.block_channels / 16)) * 32 + threadIdx.x % 32] =
+                make_uint4(out[plane][0], out[plane][1], out[plane][2], out[plane][3]);
+    }
+
+private:
+    // Zero past the last channel.
+    __device__ void read_word(const Element *w, int32_t n, int32_t out, uint32_t (&words)[planes]) const {
+        Element v[packing];
+#pragma unroll
+        for (int i = 0; i < packing; ++i) {
+            const int32_t in = n * packing + i;
+            v[i] = in < channels.in && out < channels.out
+                       ? w[(int64_t{group} * channels.in + in) * p.w_in + out * p.w_out]
+                       : Element{};
+        }
+        Operands<math>::word(v, words);
+    }
+
+    __device__ int64_t first_fragment(PhaseTap z, PhaseTap y, PhaseTap x) const {
+        const auto &[az, ay, ax] = p.axis;
+        const GemmPhase &fz = az.phase[z.phase], &fy = ay.phase[y.phase], &fx = ax.phase[x.phase];
+        const int64_t all = int64_t{az.all_taps} * ay.all_taps * ax.all_taps;
+        const int64_t before = int64_t{fz.earlier} * ay.all_taps * ax.all_taps +
+                               int64_t{fz.taps} * (fy.earlier * ax.all_taps + fy.taps * fx.earlier);
+        const int64_t tap = (int64_t{group} * channels.out_blocks + out_block) * all * channels.chunks +
+                            before * channels.chunks +
+                            ((int64_t{chunk} * fz.taps + z.tap) * fy.taps + y.tap) * fx.taps + x.tap;
+        return (tap * (channels.chunk_words / gemm_step_words) + step) * planes * (p.block_channels / 16) + sixteen;
+    }
+
+    const GemmPackWeights &p;
+    const GemmChannels &channels;
+    int32_t sixteen, step, chunk, out_block, group;
+    int32_t word, out_channel[2];
+};
+
+template <GemmMath math> __device__ __forceinline__ void pack_weights(const GemmPackParams &p) {
+    const int32_t taps = p.weights.axis[0].kernel * p.weights.axis[1].kernel * p.weights.axis[2].kernel;
+    const int32_t parts = (taps + p.weights.taps_per_thread - 1) / p.weights.taps_per_thread;
+    const int64_t warp = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+    if (warp >= p.weights.warps)
+        return;
+    const WeightPacker<math> packer(p, warp / parts);
+    const int32_t first = static_cast<int32_t>(warp % parts) * p.weights.taps_per_thread;
+    for (int32_t tap = first; tap < min(first + p.weights.taps_per_thread, taps); ++tap)
+        packer.pack(tap);
+}
+
+// One step of the words of a cell.
+template <GemmMath math> __device__ __forceinline__ void pack_input(const GemmPackParams &params) {
+    using Element = typename Operands<math>::Element;
+    constexpr int planes = gemm_planes(math), packing = gemm_packing(math);
+    const GemmPackInput &p = params.input;
+    const GemmChannels &channels = params.channels;
+    const int64_t thread = (int64_t{blockIdx.x} - params.weight_blocks) * blockDim.x + threadIdx.x;
+    if (thread >= p.threads)
+        return;
+    const int32_t chunk_steps = channels.chunk_words / gemm_step_words;
+    const int64_t steps = int64_t{channels.groups} * channels.chunks * chunk_steps;
+    int64_t rest = thread, step, cell;
+    if (p.channels_last) {
+        step = take(rest, steps);
+        cell = take(rest, p.cells);
+    } else {
+        cell = take(rest, p.cells);
+        step = take(rest, steps);
+    }
+    const int64_t sample = rest, group_step = step % (channels.chunks * chunk_steps),
+                  group = step / (channels.chunks * chunk_steps);
+    const int32_t first = static_cast<int32_t>(group_step) * gemm_step_words * packing;
+    const Element *const from = static_cast<const Element *>(p.x) + sample * p.sample + cell * p.cell +
+                                (group * channels.in + first) * p.channel;
+    Element v[gemm_step_words][packing];
+#pragma unroll
+    for (int i = 0; i < gemm_step_words * packing; ++i)
+        v[i / packing][i % packing] = first + i < channels.in ? from[i * p.channel] : Element{};
+    uint32_t words[planes][gemm_step_words];
+#pragma unroll
+    for (int i = 0; i < gemm_step_words; ++i) {
+        uint32_t word[planes];
+        Operands<math>::word(v[i], word);
+#pragma unroll
+        for (int plane = 0; plane < planes; ++plane)
+            words[plane][i] = word[plane];
+    }
+    uint4 *const to =
+        static_cast<uint4 *>(p.packed) +
+        (((sample * p.cells + cell) * channels.groups * channels.chunks + step / chunk_steps) * planes * chunk_steps +
+         step % chunk_steps) *
+            2;
+#pragma unroll
+    for (int plane = 0; plane < planes; ++plane)
+#pragma unroll
+        for (int quad = 0; quad < 2; ++quad)
+            to[plane * chunk_steps * 2 + quad] = make_uint4(words[plane][4 * quad], words[plane][4 * quad + 1],
+                                                            words[plane][4 * quad + 2], words[plane][4 * quad + 3]);
+}
+
+template <GemmMath math> __device__ __forceinline__ void pack(const GemmPackParams &p) {
+    if (blockIdx.x < p.weight_blocks)
+        pack_weights<math>(p);
+    else
+        pack_input<math>(p);
+}
+
+} // namespace
+
+#define CT3D_GEMM_PACK(math)                                                                                           \
+    extern "C" __global__ void __launch_bounds__(gemm_pack_threads)                                                    \
+        ct3d_phase_gemm_pack_##math(const __grid_constant__ GemmPackParams p) {                                        \
+        pack<GemmMath::math>(p);                                                                                       \
+    }
+CT3D_GEMM_PACK(f16)
+CT3D_GEMM_PACK(bf16)
+CT3D_GEMM_PACK(tf32)
+CT3D_GEMM_PACK(f32)
+#undef CT3D_GEMM_PACK
+
+} // namespace ct3d::cuda

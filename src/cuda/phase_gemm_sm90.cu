@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// Block tiles that only sm_90 has registers for.
+#include "phase_gemm.cuh"
+
+namespace ct3d::cuda {
+
+#include "phase_gemm_tiles_sm90.inc"
+
+} // namespace ct3d::cuda

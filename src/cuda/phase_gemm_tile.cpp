@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+#include "phase_gemm_tile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace ct3d::cuda {
+
+namespace {
+
+#define CT3D_GEMM_ROW(image, capability, math, m, n, warps_m, warps_n, blocks)                                         \
+    {GemmMath::math, m,          n,                                                                                    \
+     warps_m,        warps_n,    blocks,                                                                               \
+     image,          capability, "ct3d_phase_gemm_" #math "_" #m "x" #n "_" #warps_m "x" #warps_n},
+constexpr GemmTileRow rows[] = {
+#define CT3D_GEMM_TILE(...) CT3D_GEMM_ROW("phase_gemm", 0, __VA_ARGS__)
+#include "phase_gemm_tiles.inc"
+#undef CT3D_GEMM_TILE
+#ifdef CT3D_CUDA_SM90
+#define CT3D_GEMM_TILE(...) CT3D_GEMM_ROW("phase_gemm_sm90", 90, __VA_ARGS__)
+#include "phase_gemm_tiles_sm90.inc"
+#undef CT3D_GEMM_TILE
+#endif
+};
+#undef CT3D_GEMM_ROW
+
+int64_t ceil_divide(int64_t n, int64_t d) { return (n + d - 1) / d; }
+
+int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
+
+// The largest part of `extent` up to `most`, such that all parts are about as large.
+int64_t even_part(int64_t extent, int64_t most) {
+    return ceil_divide(extent, ceil_divide(extent, std::clamp<int64_t>(most, 1, extent)));
+}
+
+class Tiler {
+public:
+    Tiler(const PlanContext &context, const Device &device) : c_(context), d_(context.desc), device_(device) {
+        for (size_t a = 0; a < 3; ++a)
+            lattice_[a] = ceil_divide(d_.out[a], d_.stride[a]);
+    }
+
+    std::optional<GemmTiling> best() {
+        for (const GemmTileRow &row : rows)
+            if (row.math == gemm_math(d_) &&
+                (row.only_capability == 0 || row.only_capability == device_.compute_capability()))
+                for (const bool samples_first : {false, true})
+                    try_chunks(row, samples_first);
+        return best_;
+    }
+
+private:
+    int64_t words() const { return ceil_divide(d_.in_channels_per_group(), gemm_packing(gemm_math(d_))); }
+
+    void try_chunks(const GemmTileRow &row, bool samples_first) {
+        GemmTiling t{};
+        t.row = &row;
+        t.lattice = lattice_;
+        const int64_t most = row.positions();
+        t.tile = {1, 1, even_part(lattice_[2], most)};
+        t.samples = 1;
+        if (t.tile[2] == lattice_[2])
+            t.tile[1] = even_part(lattice_[1], most / t.tile[2]);
+        if (t.tile[2] == lattice_[2] && t.tile[1] == lattice_[1]) {
+            const int64_t plane = t.tile[1] * t.tile[2];
+            if (!samples_first)
+                t.tile[0] = even_part(lattice_[0], most / plane);
+            if (samples_first || t.tile[0] == lattice_[0])
+                t.samples = even_part(d_.batch, most / (plane * t.tile[0]));
+        } else if (samples_first) {
+            return;
+        }
+        for (int64_t chunk = round_up(words(), gemm_step_words);; chunk = round_up(chunk / 2, gemm_step_words)) {
+            t.chunk_words = chunk;
+            const bool whole = chunk >= words();
+            for (t.box_buffers = 1; t.box_buffers <= (whole ? 1 : 2); ++t.box_buffers)
+                for (const bool row_spans : {false, true}) {
+                    t.row_spans = row_spans;
+                    if ((row_spans || t.tile[2] == lattice_[2]) && complete(t))
+                        consider(t);
+                }
+            if (chunk == gemm_step_words)
+                break;
+        }
+    }
+
+    void consider(const GemmTiling &t) {
+        if (!best_ || t.seconds < best_->seconds)
+            best_ = t;
+    }
+
+    // A block has one phase of z, but all phases of y and x.
+    void set_box(GemmTiling &t) const {
+        for (size_t a = 0; a < 3; ++a) {
+            int64_t reach = 0;
+            const std::vector<AxisPhase> &phases = c_.phases.axis[a].phases;
+            for (size_t i = 0; i < phases.size(); ++i)
+                reach = std::max(reach, phases[i].first_in - gemm_low(c_.phases, a, i));
+            t.box[a] = t.tile[a] + reach;
+        }
+    }
+
+    bool complete(GemmTiling &t) const {
+        const GemmMath math = t.row->math;
+        set_box(t);
+        for (size_t a = 0; a < 3; ++a)
+            t.tiles[a] = ceil_divide(lattice_[a], t.tile[a]);
+        t.sample_tiles = ceil_divide(d_.batch, t.samples);
+        t.out_blocks = ceil_divide(d_.out_channels_per_group(), t.row->channels());
+        t.chunks = ceil_divide(words(), t.chunk_words);
+        const double cells = static_cast<double>(t.samples) * static_cast<double>(t.box[0]) *
+                             static_cast<double>(t.box[1]) * static_cast<double>(t.box[2]);
+        if (cells >= static_cast<double>(divisor_limit))
+            return false;
+        t.box_cells = t.samples * t.box[0] * t.box[1] * t.box[2];
+        t.cell_words = gemm_planes(math) * t.chunk_words + 4;
+        t.tap_bytes =
+            t.chunk_words / gemm_step_words * gemm_planes(math) * t.row->channels() / 16 * gemm_fragment_bytes;
+        t.box_bytes = round_up(t.box_cells * t.cell_words * 4, 128);
+        t.box_rows = t.samples * t.box[0] * t.box[1];
+        t.box_offset = gemm_table_bytes(t.row->channels(), t.box_rows, t.row->positions());
+        t.ring_offset = t.box_offset + t.box_bytes * t.box_buffers;
+        int64_t most_taps = 1; // of a phase
+        for (const AxisTable &axis : c_.phases.axis) {
+            int64_t most = 1;
+            for (const AxisPhase &f : axis.phases)
+                most = std::max(most, f.taps);
+            most_taps *= most;
+        }
+        t.stage_taps = std::clamp<int64_t>(gemm_stage_bytes / t.tap_bytes, 1, most_taps);
+        t.output_offset = t.ring_offset + gemm_ring_stages * t.stage_taps * t.tap_bytes;
+        t.shared_bytes = t.output_offset;
+        if (t.output_offset > device_.shared_bytes_per_block || packed_share(t) > 2)
+            return false;
+        if (!offsets_fit(t))
+            return false;
+        if (d_.layout == Layout::ncdhw && !place_spans(t))
+            return false;
+        const double blocks = static_cast<double>(t.tiles[0]) * static_cast<double>(t.tiles[1]) *
+                              static_cast<double>(t.tiles[2]) * static_cast<double>(t.sample_tiles) *
+                              static_cast<double>(d_.stride[0] * d_.groups) * static_cast<double>(t.out_blocks);
+        if (blocks > std::numeric_limits<int32_t>::max())
+            return false;
+        t.blocks = static_cast<int64_t>(blocks);
+        t.seconds = estimate(t);
+        return true;
+    }
+
+    // Offsets within a tile are 32-bit.
+    bool offsets_fit(const GemmTiling &t) const {
+        constexpr double most = std::numeric_limits<int32_t>::max();
+        const auto plane = [&](const Extents &e, int64_t channels) {
+            return static_cast<double>(e[1]) * static_cast<double>(e[2]) * static_cast<double>(channels);
+        };
+        const double out_planes =
+            static_cast<double>(t.samples) * static_cast<double>(t.samples > 1 ? d_.out[0] : t.tile[0] * d_.stride[0]);
+        return out_planes * plane(d_.out, d_.out_channels) < most && 8 * plane(d_.in, d_.in_channels + 64) < most;
+    }
+
+    // Bytes of the packed input for each of x.
+    double packed_share(const GemmTiling &t) const {
+        return static_cast<double>(t.chunks * t.chunk_words * gemm_planes(t.row->math) * 4) /
+               static_cast<double>(d_.in_channels_per_group() * gemm_element_bytes(t.row->math));
+    }
+
+    // With one phase of x and y its sums stay in registers until the box is no longer needed, so that spans may take
+    // its place, some channels at a time.
+    bool place_spans(GemmTiling &t) const {
+        const int64_t bytes = gemm_element_bytes(t.row->math);
+        const int64_t row = t.tiles[2] > 1 ? t.tile[2] * d_.stride[2] : d_.out[2];
+        t.spans = t.samples * t.tile[0] * (t.row_spans ? t.tile[1] : 1);
+        t.span_bytes = round_up((t.row_spans ? row : t.tile[1] * d_.stride[1] * row) * bytes + 16 - bytes, 16);
+        // Lanes that write four pairs of channels shall find them in different banks.
+        const int64_t spread = bytes * d_.stride[2] > 4 ? 32 : 16;
+        while (t.spans == 1 && t.span_bytes % 64 != spread)
+            t.span_bytes += 16;
+        const int64_t of_channel = t.spans * t.span_bytes;
+        const bool at_once = std::ssize(c_.phases.axis[1].phases) * std::ssize(c_.phases.axis[2].phases) > 1;
+        t.slice = t.row->channels();
+        if (at_once) {
+            t.shared_bytes = t.output_offset + t.slice * of_channel;
+        } else {
+            while (t.slice > 8 && t.box_offset + t.slice * of_channel > t.output_offset)
+                t.slice /= 2;
+            t.output_offset = t.box_offset;
+            t.shared_bytes = std::max(t.shared_bytes, t.output_offset + t.slice * of_channel);
+        }
+        return t.shared_bytes <= device_.shared_bytes_per_block;
+    }
+
+    // Taps that a block multiplies, on average over the tiles: those that no index of a tile reads are skipped.
+    double taps_read(size_t a, const GemmTiling &t) const {
+        constexpr int64_t few = 64; // tiles; among many those at the borders do not count
+        const AxisTable &axis = c_.phases.axis[a];
+        double taps = 0;
+        if (t.tiles[a] > few) {
+            for (const AxisPhase &f : axis.phases)
+                taps += static_cast<double>(f.taps);
+            return taps;
+        }
+        for (const AxisPhase &f : axis.phases)
+            for (int64_t first = 0; first < lattice_[a]; first += t.tile[a]) {
+                const Range r = valid_taps(axis, f, first, std::min(first + t.tile[a], lattice_[a]), d_.in[a]);
+                taps += static_cast<double>(std::max<int64_t>(r.end - r.begin, 0));
+            }
+        return taps / static_cast<double>(t.tiles[a]);
+    }
+
+    // Warp instructions of a block that has taps, besides those on tensor cores, and those. The weights of the terms
+    // are counted from machine code.
+    struct Work {
+        double matrix, other;
+    };
+    Work work(const GemmTiling &t) const {
+        const GemmTileRow &row = *t.row;
+        const double planes = gemm_planes(row.math), m = row.m, n = row.n, warps = row.threads() / 32;
+        const double tap_steps = static_cast<double>(t.chunk_words / gemm_step_words);
+        const double phases = static_cast<double>(c_.phases.axis[1].phases.size() * c_.phases.axis[2].phases.size());
+        double taps = taps_read(0, t) / std::max<double>(1, static_cast<double>(c_.phases.axis[0].phases.size()));
+        taps *= taps_read(1, t) * taps_read(2, t);
+        const double chunks = static_cast<double>(t.chunks), steps = taps * chunks * tap_steps;
+        const double stages = chunks * std::max(phases, taps / static_cast<double>(t.stage_taps));
+        const double boxes = t.chunks > 1 ? chunks * phases : 1;
+        const double box = static_cast<double>(t.box_cells * t.chunk_words) / 4 * planes / 32 / warps * 10 + 100;
+        const bool last = d_.layout == Layout::ndhwc;
+        const double bytes = gemm_element_bytes(row.math);
+        const double write = 2 * m * (last ? 8 + n * bytes / 8 * (8 + 8 / bytes) : 6 + 2 * n * 6) + 100;
+        const double residues = static_cast<double>(d_.stride[1] * d_.stride[2]) - phases;
+        const double bias = residues * row.positions() * row.channels() * bytes / 16 / 32 / warps * (last ? 10 : 4);
+        return {steps * m * n * (planes == 3 ? 6 : 1), steps * ((m + n / 2) * planes + 16 + (planes == 3 ? m * n : 0)) +
+                                                           stages * 60 + boxes * box + phases * (write + 150) + bias +
+                                                           600};
+    }
+
+    // Measured on an H200: a warp issues about every 5.5 cycles, and a scheduler at most once a cycle; a matrix
+    // instruction keeps its unit busy for 6.5.
+    double estimate(const GemmTiling &t) const {
+        constexpr double clock = 1.75e9, launch = 4e-6, l2_rate = 4e12;
+        constexpr double issue_cycles = 5.5, matrix_cycles = 6.5, schedulers = 4;
+        constexpr double shared_reserved = 1024; // of each block, by the driver
+        const double multiprocessors = device_.multiprocessors;
+        const double resident = std::max(
+            1.0,
+            std::floor(std::min<double>(t.row->blocks, device_.shared_bytes_per_multiprocessor /
+                                                           (static_cast<double>(t.shared_bytes) + shared_reserved))));
+        const double warps = t.row->threads() / 32;
+        const Work w = work(t);
+        // Blocks of residues without taps only write.
+        const double z_phases = static_cast<double>(c_.phases.axis[0].phases.size());
+        const double blocks = static_cast<double>(t.blocks) / static_cast<double>(d_.stride[0]) * z_phases;
+        const double waves = std::ceil(blocks / (multiprocessors * resident));
+        const double busy = std::min(resident, std::max(1.0, blocks / multiprocessors));
+        const double cycle = std::max(1.0, issue_cycles / (busy * warps / schedulers));
+        const double block_cycles =
+            std::max((w.matrix + w.other) * cycle, w.matrix * matrix_cycles) * warps / schedulers;
+        const double compute = waves * busy * block_cycles / clock;
+        const double x_bytes = static_cast<double>(element_size(d_.dtype)) * static_cast<double>(d_.x_elements());
+        const double packing =
+            gemm_takes_input(d_) ? 0
+                                 : 2.5 * x_bytes * (t.row->math == GemmMath::f32 ? 1.5 : 1) / device_.bytes_per_second;
+        const double memory =
+            static_cast<double>(element_size(d_.dtype)) * total_elements(d_) / device_.bytes_per_second;
+        const double boxes =
+            static_cast<double>(t.box_cells * t.cell_words * 4 * t.chunks) *
+            (t.chunks > 1 ? static_cast<double>(c_.phases.axis[1].phases.size() * c_.phases.axis[2].phases.size()) : 1);
+        const double weights =
+            w.matrix * 32 / t.row->m * 8 * gemm_planes(t.row->math) / (t.row->math == GemmMath::f32 ? 6 : 1);
+        const double staging = blocks * (boxes + weights) / l2_rate;
+        const double most = std::max({compute, memory, staging});
+        return launch + packing + most + 0.2 * (compute + memory + staging - most);
+    }
+
+    const PlanContext &c_;
+    const Desc &d_;
+    const Device &device_;
+    Extents lattice_;
+    std::optional<GemmTiling> best_;
+};
+
+} // namespace
+
+int64_t gemm_low(const PhaseTable &table, size_t a, size_t phase) {
+    const AxisTable &axis = table.axis[a];
+    const auto low = [&](const AxisPhase &f) { return f.first_in - (f.taps - 1) * axis.in_step; };
+    if (a == 0)
+        return low(axis.phases[phase]);
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const AxisPhase &f : axis.phases)
+        least = std::min(least, low(f));
+    return least;
+}
+
+bool gemm_takes_input(const Desc &d) {
+    const int64_t bytes = static_cast<int64_t>(element_size(d.dtype));
+    return bytes == 2 && d.layout == Layout::ndhwc && d.in_channels_per_group() * bytes % 16 == 0;
+}
+
+GemmMath gemm_math(const Desc &d) {
+    switch (d.dtype) {
+    case Dtype::f16:
+        return GemmMath::f16;
+    case Dtype::bf16:
+        return GemmMath::bf16;
+    default:
+        return d.math == Math::tf32 ? GemmMath::tf32 : GemmMath::f32;
+    }
+}
+
+std::optional<GemmTiling> choose_gemm_tiling(const PlanContext &context, const Device &device) {
+    return Tiler(context, device).best();
+}
+
+} // namespace ct3d::cuda

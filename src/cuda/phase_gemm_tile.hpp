@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// How the phase GEMM cuts a problem into blocks, and what that is estimated to cost.
+#pragma once
+
+#include "../backend.hpp"
+#include "device.hpp"
+#include "phase_gemm_params.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace ct3d::cuda {
+
+// A row of phase_gemm_tiles*.inc.
+struct GemmTileRow {
+    GemmMath math;
+    int32_t m, n; // fragments of a warp: of 16 positions, of 8 output channels
+    int32_t warps_m, warps_n;
+    int32_t blocks; // of a multiprocessor, as registers allow
+    const char *image;
+    int32_t only_capability; // of the devices that have code for it, 90 for 9.0; 0: all
+    const char *kernel;
+
+    int32_t positions() const { return 16 * m * warps_m; }
+    int32_t channels() const { return 8 * n * warps_n; }
+    int32_t threads() const { return 32 * warps_m * warps_n; }
+};
+
+struct GemmTiling {
+    const GemmTileRow *row;
+    Extents tile; // lattice positions
+    int64_t samples;
+    int64_t chunk_words;
+    // What follows from these:
+    Extents lattice, tiles, box;
+    int64_t sample_tiles, out_blocks, chunks, box_rows, box_cells, cell_words, box_bytes, box_buffers, tap_bytes,
+        stage_taps;
+    bool row_spans;
+    int64_t spans, span_bytes, slice, box_offset, ring_offset, output_offset, shared_bytes;
+    int64_t blocks; // of the grid
+    double seconds; // estimated
+};
+
+GemmMath gemm_math(const Desc &);
+
+// Input index of the first cell of a box at lattice index 0, for a phase of an axis.
+int64_t gemm_low(const PhaseTable &, size_t axis, size_t phase);
+
+// Whether x can be multiplied as it is, if it is aligned to 16 bytes.
+bool gemm_takes_input(const Desc &);
+
+// The tiling with the least estimated time; none if there is none that fits the device.
+std::optional<GemmTiling> choose_gemm_tiling(const PlanContext &, const Device &);
+
+} // namespace ct3d::cuda

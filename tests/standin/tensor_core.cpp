@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "tensor_core.hpp"
+
+#include "fibers.hpp"
+#include "shared_memory.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace standin {
+
+namespace {
+
+constexpr uint32_t lanes = 32, rows = 16, columns = 8;
+constexpr uint64_t whole_warp = 0xffffffff;
+
+struct Operands {
+    float *d;
+    const uint32_t *a, *b;
+};
+
+struct F16 {
+    static constexpr uint32_t depth = 16;
+    static float value(uint32_t bits) { return half_to_float(static_cast<uint16_t>(bits)); }
+};
+struct Bf16 {
+    static constexpr uint32_t depth = 16;
+    static float value(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+};
+struct Tf32 {
+    static constexpr uint32_t depth = 8;
+    static float value(uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000); } // the rest is ignored
+};
+
+template <class Type> struct Matrices {
+    float a[rows][Type::depth], b[Type::depth][columns], c[rows][columns];
+
+    void gather(uint32_t lane, const Operands &o) {
+        const uint32_t group = lane / 4, member = lane % 4;
+        for (uint32_t i = 0; i < 4; ++i) {
+            const uint32_t row = group + 8 * (i % 2), half = i / 2;
+            if constexpr (Type::depth == 8)
+                a[row][member + 4 * half] = Type::value(o.a[i]);
+            else
+                for (uint32_t e = 0; e < 2; ++e)
+                    a[row][2 * member + 8 * half + e] = Type::value(o.a[i] >> (16 * e) & 0xffff);
+        }
+        for (uint32_t i = 0; i < 2; ++i)
+            if constexpr (Type::depth == 8)
+                b[member + 4 * i][group] = Type::value(o.b[i]);
+            else
+                for (uint32_t e = 0; e < 2; ++e)
+                    b[2 * member + 8 * i + e][group] = Type::value(o.b[i] >> (16 * e) & 0xffff);
+    }
+
+    // Hands over the element that register i of the lane's accumulator stands for.
+    template <class Visit> void each_sum(uint32_t lane, const Visit &visit) {
+        for (uint32_t i = 0; i < 4; ++i)
+            visit(i, c[lane / 4 + i / 2 * 8][2 * (lane % 4) + i % 2]);
+    }
+
+    void multiply() {
+        for (uint32_t row = 0; row < rows; ++row)
+            for (uint32_t k = 0; k < Type::depth; ++k)
+                for (uint32_t column = 0; column < columns; ++column)
+                    c[row][column] += a[row][k] * b[k][column];
+    }
+};
+
+template <class Type> void multiply(void *const given[], uint64_t) {
+    Matrices<Type> m;
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+        const Operands &o = *static_cast<const Operands *>(given[lane]);
+        m.gather(lane, o);
+        m.each_sum(lane, [&](uint32_t i, float &sum) { sum = o.d[i]; });
+    }
+    m.multiply();
+    for (uint32_t lane = 0; lane < lanes; ++lane)
+        m.each_sum(lane, [&](uint32_t i, float &sum) { static_cast<const Operands *>(given[lane])->d[i] = sum; });
+}
+
+struct MatrixLoad {
+    uint32_t *r;
+    uint32_t address;
+};
+
+template <bool transposed> void load_matrices(void *const given[], uint64_t) {
+    for (uint32_t i = 0; i < 4; ++i) {
+        uint16_t matrix[8][8];
+        for (uint32_t row = 0; row < 8; ++row) {
+            const uint32_t address = static_cast<const MatrixLoad *>(given[8 * i + row])->address;
+            if (address % 16 != 0)
+                fault("ldmatrix: the address of lane %u is %u, must be a multiple of 16", 8 * i + row, address);
+            std::memcpy(matrix[row], shared_pointer(address, 16), 16);
+        }
+        for (uint32_t lane = 0; lane < lanes; ++lane) {
+            const uint32_t group = lane / 4, pair = 2 * (lane % 4);
+            const uint32_t low = transposed ? matrix[pair][group] : matrix[group][pair];
+            const uint32_t high = transposed ? matrix[pair + 1][group] : matrix[group][pair + 1];
+            static_cast<const MatrixLoad *>(given[lane])->r[i] = low | high << 16;
+        }
+    }
+}
+
+} // namespace
+
+void mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    Operands o{d, a, b};
+    collective(whole_warp, &o, multiply<F16>);
+}
+
+void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    Operands o{d, a, b};
+    collective(whole_warp, &o, multiply<Bf16>);
+}
+
+void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    Operands o{d, a, b};
+    collective(whole_warp, &o, multiply<Tf32>);
+}
+
+void ldmatrix_x4(uint32_t (&r)[4], uint32_t address, bool transposed) {
+    MatrixLoad load{r, address};
+    collective(whole_warp, &load, transposed ? load_matrices<true> : load_matrices<false>);
+}
+
+float half_to_float(uint16_t bits) {
+    const uint32_t sign = uint32_t{bits & 0x8000u} << 16, magnitude = uint32_t{bits & 0x7fffu} << 13;
+    const bool finite = (bits & 0x7c00) != 0x7c00;
+    const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f; // right for subnormals too
+    const uint32_t value = finite ? std::bit_cast<uint32_t>(scaled) : magnitude | 0x7f800000;
+    return std::bit_cast<float>(value | sign);
+}
+
+uint16_t float_to_half(float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    if (magnitude > 0x7f800000)
+        return static_cast<uint16_t>(sign | 0x7fff);
+    if (magnitude >= 0x477ff000) // 65520
+        return static_cast<uint16_t>(sign | 0x7c00);
+    if (magnitude < 0x38800000) { // below the normal range: counted in steps of 2^-24
+        const float steps = std::bit_cast<float>(magnitude) * 0x1p24f + 0x1p23f; // the sum rounds
+        return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(steps) - 0x4b000000));
+    }
+    const uint32_t odd = magnitude >> 13 & 1;
+    return static_cast<uint16_t>(sign | ((magnitude + 0xfff + odd - (112u << 23)) >> 13));
+}
+
+} // namespace standin

@@ -96,11 +96,20 @@ void Deconvolution::backward_weights(const ct3d_buffers &b, dnnl::stream &stream
     format_.w_image.write(threads_, stream, b.dw, workspace, workspace + format_.scratchpad_offset);
 }
 
+// Where no window of the kernel lies wholly inside the depth of y, some of oneDNN's implementations leave a part of the
+// weight gradient unwritten.
+bool has_whole_window_in_depth(const Desc &d) {
+    const int64_t first = (d.pad_begin[0] + d.stride[0] - 1) / d.stride[0];
+    return first < d.in[0] && first * d.stride[0] - d.pad_begin[0] + d.dilation[0] * (d.kernel[0] - 1) < d.out[0];
+}
+
 std::string refusal(const PlanContext &context) {
     const Desc &d = context.desc;
     for (size_t axis = 0; axis < 3; ++axis)
         if (d.output_padding[axis] - d.pad_end[axis] >= d.stride[axis])
             return "oneDNN's deconvolution wants output_padding - pad_end below the stride";
+    if (d.op == Op::backward_weights && !has_whole_window_in_depth(d))
+        return "no window of the kernel lies inside the depth of y, where oneDNN's weight gradient cannot be trusted";
     return refusal_of(context, [&] { fastest_format(context); });
 }
 

@@ -5,9 +5,11 @@
 
 #include "phase.hpp"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace ct3d {
 
@@ -30,15 +32,21 @@ public:
     virtual void describe(Report &) const {} // the configuration, as fields
 };
 
+// What a kernel answers to a problem.
+struct Offer {
+    std::string refusal; // why the kernel cannot take the problem; empty if it can
+    double seconds = 0;  // estimated, comparable among the kernels of one backend; the least is prepared first
+    // Works as long as the context lives. Throws Error(CT3D_UNSUPPORTED) where only the attempt can tell that the
+    // kernel cannot take the problem.
+    std::function<std::unique_ptr<Kernel>()> prepare;
+};
+
+inline Offer refuse(std::string reason) { return {std::move(reason), 0, {}}; }
+
 // A kernel that a backend can offer. Candidates stand in one list per backend, the general one last.
 struct Candidate {
     const char *name;
-    // Why the kernel cannot take the problem; empty if it can.
-    std::string (*refusal)(const PlanContext &);
-    // Estimated time in seconds, comparable among the candidates of one backend; the least is prepared first.
-    double (*cost)(const PlanContext &);
-    // Throws Error(CT3D_UNSUPPORTED) where only the attempt can tell that the kernel cannot take the problem.
-    std::unique_ptr<Kernel> (*prepare)(const PlanContext &);
+    Offer (*consider)(const PlanContext &);
 };
 
 struct Backend {

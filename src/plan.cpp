@@ -34,8 +34,8 @@ ct3d_plan_options read_options(const ct3d_plan_options *from) {
 }
 
 struct Ranked {
-    const Candidate *candidate;
-    double cost;
+    const char *name;
+    Offer offer;
 };
 
 } // namespace
@@ -65,23 +65,24 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
         known = true;
         if (desc.batch == 0) // nothing to prepare: the general kernel, or the forced one, stands for all
             kernel_name = candidate.name;
-        else if (std::string reason = candidate.refusal(context); !reason.empty())
-            passed.push_back({candidate.name, std::move(reason)});
+        else if (Offer offer = candidate.consider(context); !offer.refusal.empty())
+            passed.push_back({candidate.name, std::move(offer.refusal)});
         else
-            ranked.push_back({&candidate, candidate.cost(context)});
+            ranked.push_back({candidate.name, std::move(offer)});
     }
     if (!known)
         throw Error(CT3D_UNSUPPORTED, "kernel is \"%.64s\", backend %s has no kernel of that name", options.kernel,
                     backend->name);
-    std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked &a, const Ranked &b) { return a.cost < b.cost; });
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const Ranked &a, const Ranked &b) { return a.offer.seconds < b.offer.seconds; });
     for (const Ranked &r : ranked) {
         if (kernel_name) {
             char reason[64];
-            std::snprintf(reason, sizeof reason, "slower: estimated %.3g ms", r.cost * 1e3);
-            passed.push_back({r.candidate->name, reason});
-        } else if (prepare(*r.candidate, context, options.max_workspace)) {
-            kernel_name = r.candidate->name;
-            estimated_seconds = r.cost;
+            std::snprintf(reason, sizeof reason, "slower: estimated %.3g ms", r.offer.seconds * 1e3);
+            passed.push_back({r.name, reason});
+        } else if (prepare(r.name, r.offer, options.max_workspace)) {
+            kernel_name = r.name;
+            estimated_seconds = r.offer.seconds;
         }
     }
     if (kernel_name)
@@ -95,9 +96,9 @@ void ct3d_plan::choose(const ct3d_plan_options &options) {
     throw Error(CT3D_UNSUPPORTED, "no kernel of backend %s takes the problem: %s", backend->name, reasons.c_str());
 }
 
-bool ct3d_plan::prepare(const Candidate &candidate, const PlanContext &context, uint64_t max_workspace) {
+bool ct3d_plan::prepare(const char *name, const Offer &offer, uint64_t max_workspace) {
     try {
-        std::unique_ptr<const Kernel> prepared = candidate.prepare(context);
+        std::unique_ptr<const Kernel> prepared = offer.prepare();
         if (prepared->workspace_size() > max_workspace)
             throw Error(CT3D_UNSUPPORTED, "needs %" PRIu64 " bytes of workspace, max_workspace is %" PRIu64,
                         prepared->workspace_size(), max_workspace);
@@ -106,7 +107,7 @@ bool ct3d_plan::prepare(const Candidate &candidate, const PlanContext &context, 
     } catch (const Error &error) {
         if (error.status() != CT3D_UNSUPPORTED)
             throw;
-        passed.push_back({candidate.name, error.message()});
+        passed.push_back({name, error.message()});
         return false;
     }
 }

@@ -32,5 +32,5 @@ struct ct3d_plan {
 
 private:
     void choose(const ct3d_plan_options &);
-    bool prepare(const ct3d::Candidate &, const ct3d::PlanContext &, uint64_t max_workspace);
+    bool prepare(const char *name, const ct3d::Offer &, uint64_t max_workspace);
 };

@@ -29,18 +29,18 @@ private:
     const DirectFn run_;
 };
 
-std::string refusal(const PlanContext &) { return {}; }
-
 // Each product costs about as much as a load and a store of the sum.
 double cost(const PlanContext &c) {
     constexpr double efficiency = 0.05;
     return 2 * c.phases.multiplications() / (efficiency * best_isa().flops_per_thread * c.threads);
 }
 
-std::unique_ptr<Kernel> prepare(const PlanContext &c) { return std::make_unique<DirectKernel>(c); }
+Offer consider(const PlanContext &c) {
+    return {"", cost(c), [&c] { return std::make_unique<DirectKernel>(c); }};
+}
 
 } // namespace
 
-const Candidate direct_candidate{"direct", refusal, cost, prepare};
+const Candidate direct_candidate{"direct", consider};
 
 } // namespace ct3d::cpu

@@ -103,32 +103,42 @@ bool has_whole_window_in_depth(const Desc &d) {
     return first < d.in[0] && first * d.stride[0] - d.pad_begin[0] + d.dilation[0] * (d.kernel[0] - 1) < d.out[0];
 }
 
-std::string refusal(const PlanContext &context) {
-    const Desc &d = context.desc;
+std::string refusal(const Desc &d) {
     for (size_t axis = 0; axis < 3; ++axis)
         if (d.output_padding[axis] - d.pad_end[axis] >= d.stride[axis])
             return "oneDNN's deconvolution wants output_padding - pad_end below the stride";
     if (d.op == Op::backward_weights && !has_whole_window_in_depth(d))
         return "no window of the kernel lies inside the depth of y, where oneDNN's weight gradient cannot be trusted";
-    return refusal_of(context, [&] { fastest_format(context); });
+    return common_refusal(d);
 }
 
-double cost(const PlanContext &context) {
+Offer offer(const PlanContext &context) {
     const ThreadScope scope(context.threads);
-    return translated([&] { return fastest_format(context).seconds; });
+    Format format = translated([&] { return fastest_format(context); });
+    const double seconds = format.seconds;
+    return {"", seconds, [&context, format = std::move(format)] {
+                const ThreadScope threads(context.threads);
+                return translated([&] { return std::make_unique<Deconvolution>(context, format); });
+            }};
 }
 
-std::unique_ptr<Kernel> prepare(const PlanContext &context) {
-    const ThreadScope scope(context.threads);
-    return translated(
-        [&]() -> std::unique_ptr<Kernel> { return std::make_unique<Deconvolution>(context, fastest_format(context)); });
+Offer consider(const PlanContext &context) {
+    if (std::string reason = refusal(context.desc); !reason.empty())
+        return refuse(std::move(reason));
+    try {
+        return offer(context);
+    } catch (const Error &error) {
+        if (error.status() != CT3D_UNSUPPORTED)
+            throw;
+        return refuse(error.message());
+    }
 }
 
 } // namespace
 
 } // namespace onednn
 
-const Candidate onednn_candidate{"onednn", onednn::refusal, onednn::cost, onednn::prepare};
+const Candidate onednn_candidate{"onednn", onednn::consider};
 
 const char *onednn_version() {
     static const std::string text = [] {

@@ -10,7 +10,7 @@ namespace ct3d::cpu::onednn {
 class OnednnKernel : public Kernel {
 public:
     explicit OnednnKernel(const PlanContext &context)
-        : threads_(context.threads), direct_(direct_candidate.prepare(context)) {}
+        : threads_(context.threads), direct_(direct_candidate.consider(context).prepare()) {}
 
     void execute(const ct3d_buffers &) const final;
 
@@ -23,20 +23,5 @@ protected:
 
 // Why no kernel of oneDNN can take a problem; empty if one might.
 std::string common_refusal(const Desc &);
-
-// Why `attempt` (which may throw) fails for a problem; empty if it does not.
-template <class Attempt> std::string refusal_of(const PlanContext &context, Attempt &&attempt) {
-    if (std::string reason = common_refusal(context.desc); !reason.empty())
-        return reason;
-    const ThreadScope scope(context.threads);
-    try {
-        translated(attempt);
-    } catch (const Error &error) {
-        if (error.status() != CT3D_UNSUPPORTED)
-            throw;
-        return error.message();
-    }
-    return {};
-}
 
 } // namespace ct3d::cpu::onednn

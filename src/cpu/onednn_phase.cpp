@@ -340,20 +340,23 @@ double convolutions_seconds(const PlanContext &context) {
            seconds_of_calls(static_cast<double>(d.batch) * static_cast<double>(1 + 2 * context.phases.phases()));
 }
 
-double cost(const PlanContext &context) {
-    return is_product(context.phases) ? product_seconds(context) : convolutions_seconds(context);
-}
-
 std::unique_ptr<Kernel> prepare(const PlanContext &context) {
     const ThreadScope scope(context.threads);
     return translated(
         [&] { return is_product(context.phases) ? prepare_product(context) : prepare_convolutions(context); });
 }
 
+Offer consider(const PlanContext &context) {
+    if (std::string reason = refusal(context); !reason.empty())
+        return refuse(std::move(reason));
+    return {"", is_product(context.phases) ? product_seconds(context) : convolutions_seconds(context),
+            [&context] { return prepare(context); }};
+}
+
 } // namespace
 
 } // namespace onednn
 
-const Candidate onednn_phase_candidate{"onednn_phase", onednn::refusal, onednn::cost, onednn::prepare};
+const Candidate onednn_phase_candidate{"onednn_phase", onednn::consider};
 
 } // namespace ct3d::cpu

@@ -2,7 +2,6 @@
 #include "phase_kernel.hpp"
 
 #include "../report.hpp"
-#include "../status.hpp"
 #include "parallel.hpp"
 #include "phase_worker.hpp"
 
@@ -136,28 +135,21 @@ template <class T> void PhaseKernel<T>::describe(Report &report) const {
     report.field("computed_flop", 2 * g_.computed_multiplications);
 }
 
-std::string refusal(const PlanContext &c) {
-    PhaseGeometry g;
-    return make_phase_geometry(c, g);
-}
-
-double cost(const PlanContext &c) {
-    PhaseGeometry g;
-    make_phase_geometry(c, g);
-    return phase_cost(c, g);
-}
-
-std::unique_ptr<Kernel> prepare(const PlanContext &c) {
-    PhaseGeometry g;
-    if (const std::string reason = make_phase_geometry(c, g); !reason.empty())
-        throw Error(CT3D_UNSUPPORTED, "%s", reason.c_str());
+std::unique_ptr<Kernel> prepare(const PlanContext &c, const PhaseGeometry &g) {
     if (c.desc.dtype == Dtype::f64)
         return std::make_unique<PhaseKernel<double>>(c, g);
     return std::make_unique<PhaseKernel<float>>(c, g);
 }
 
+Offer consider(const PlanContext &c) {
+    PhaseGeometry g;
+    if (std::string reason = make_phase_geometry(c, g); !reason.empty())
+        return refuse(std::move(reason));
+    return {"", phase_cost(c, g), [&c, g] { return prepare(c, g); }};
+}
+
 } // namespace
 
-const Candidate phase_candidate{"phase", refusal, cost, prepare};
+const Candidate phase_candidate{"phase", consider};
 
 } // namespace ct3d::cpu

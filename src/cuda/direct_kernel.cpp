@@ -2,7 +2,6 @@
 #include "direct_kernel.hpp"
 
 #include "../report.hpp"
-#include "../status.hpp"
 #include "direct_plan.hpp"
 #include "direct_windows_plan.hpp"
 #include "function.hpp"
@@ -18,8 +17,8 @@ bool aligned(const void *p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 // Stride and kernel are compiled in.
 class WindowsLaunch {
 public:
-    WindowsLaunch(const PlanContext &c, bool wide)
-        : plan_(plan(c, wide)), name_(windows_function(c.desc, plan_)),
+    WindowsLaunch(const PlanContext &c, const WindowsPlan &plan)
+        : plan_(plan), name_(windows_function(c.desc, plan_)),
           function_(device(c.device), "direct_windows", name_, static_cast<uint32_t>(plan_.shared_bytes)) {}
 
     void enqueue(const ct3d_buffers &b) const {
@@ -44,13 +43,6 @@ public:
     }
 
 private:
-    static WindowsPlan plan(const PlanContext &c, bool wide) {
-        WindowsPlan plan{};
-        if (const std::string reason = plan_windows(c, device(c.device), wide, plan); !reason.empty())
-            throw Error(CT3D_UNSUPPORTED, "%s", reason.c_str());
-        return plan;
-    }
-
     const WindowsPlan plan_;
     const std::string name_;
     const Function function_;
@@ -58,22 +50,22 @@ private:
 
 class WindowsKernel final : public Kernel {
 public:
-    explicit WindowsKernel(const PlanContext &c) : launch_(c, windows_wide(c.desc)) {
-        if (windows_wide(c.desc))
-            unaligned_.emplace(c, false);
+    // `aligned` may only be used where x is; none: `any` always.
+    WindowsKernel(const PlanContext &c, const WindowsPlan &any, const std::optional<WindowsPlan> &aligned)
+        : any_(c, any) {
+        if (aligned)
+            aligned_.emplace(c, *aligned);
     }
 
     uint64_t workspace_size() const override { return 0; }
 
-    void execute(const ct3d_buffers &b) const override {
-        (unaligned_ && !aligned(b.x) ? *unaligned_ : launch_).enqueue(b);
-    }
+    void execute(const ct3d_buffers &b) const override { (aligned_ && aligned(b.x) ? *aligned_ : any_).enqueue(b); }
 
-    void describe(Report &report) const override { launch_.describe(report); }
+    void describe(Report &report) const override { (aligned_ ? *aligned_ : any_).describe(report); }
 
 private:
-    const WindowsLaunch launch_;
-    std::optional<WindowsLaunch> unaligned_;
+    const WindowsLaunch any_;
+    std::optional<WindowsLaunch> aligned_;
 };
 
 class DirectKernel final : public Kernel {
@@ -112,38 +104,31 @@ private:
     const Function function_;
 };
 
+Offer offer_windows(const PlanContext &c) {
+    const Device &on = device(c.device);
+    WindowsPlan any;
+    if (std::string reason = plan_windows(c, on, false, any); !reason.empty())
+        return refuse(std::move(reason));
+    std::optional<WindowsPlan> aligned;
+    if (windows_wide(c.desc))
+        if (std::string reason = plan_windows(c, on, true, aligned.emplace()); !reason.empty())
+            return refuse(std::move(reason));
+    return {"", aligned ? aligned->seconds : any.seconds,
+            [&c, any, aligned] { return std::make_unique<WindowsKernel>(c, any, aligned); }};
+}
+
 // A shape that is compiled in is always faster so.
-bool compiled_in(const PlanContext &c, WindowsPlan &plan) {
-    return plan_windows(c, device(c.device), false, plan).empty() &&
-           (!windows_wide(c.desc) || plan_windows(c, device(c.device), true, plan).empty());
-}
-
-DirectPlan plan_of(const PlanContext &c) {
+Offer consider(const PlanContext &c) {
+    if (Offer windows = offer_windows(c); windows.refusal.empty())
+        return windows;
     DirectPlan plan;
-    if (const std::string reason = plan_direct(c, device(c.device), plan); !reason.empty())
-        throw Error(CT3D_UNSUPPORTED, "%s", reason.c_str());
-    return plan;
-}
-
-std::string refusal(const PlanContext &c) {
-    WindowsPlan windows;
-    DirectPlan direct;
-    return compiled_in(c, windows) ? "" : plan_direct(c, device(c.device), direct);
-}
-
-double cost(const PlanContext &c) {
-    WindowsPlan plan;
-    return compiled_in(c, plan) ? plan.seconds : plan_of(c).seconds;
-}
-
-std::unique_ptr<Kernel> prepare(const PlanContext &c) {
-    if (WindowsPlan plan; compiled_in(c, plan))
-        return std::make_unique<WindowsKernel>(c);
-    return std::make_unique<DirectKernel>(c, plan_of(c));
+    if (std::string reason = plan_direct(c, device(c.device), plan); !reason.empty())
+        return refuse(std::move(reason));
+    return {"", plan.seconds, [&c, plan] { return std::make_unique<DirectKernel>(c, plan); }};
 }
 
 } // namespace
 
-const Candidate direct_candidate{"direct", refusal, cost, prepare};
+const Candidate direct_candidate{"direct", consider};
 
 } // namespace ct3d::cuda

@@ -2,7 +2,6 @@
 #include "few_outputs_kernel.hpp"
 
 #include "../report.hpp"
-#include "../status.hpp"
 #include "few_outputs_plan.hpp"
 #include "function.hpp"
 
@@ -12,13 +11,6 @@ namespace ct3d::cuda {
 
 namespace {
 
-FewOutputsPlan plan_of(const PlanContext &c) {
-    FewOutputsPlan plan;
-    if (const std::string reason = plan_few_outputs(c, device(c.device), plan); !reason.empty())
-        throw Error(CT3D_UNSUPPORTED, "%s", reason.c_str());
-    return plan;
-}
-
 std::string function_name(const Desc &d, bool single) {
     return std::string(single ? "ct3d_single_output_" : "ct3d_few_outputs_") +
            (d.dtype == Dtype::f32 ? "tf32" : name(d.dtype));
@@ -26,8 +18,8 @@ std::string function_name(const Desc &d, bool single) {
 
 class FewOutputsKernel final : public Kernel {
 public:
-    explicit FewOutputsKernel(const PlanContext &c)
-        : plan_(plan_of(c)), name_(function_name(c.desc, plan_.single)),
+    FewOutputsKernel(const PlanContext &c, const FewOutputsPlan &plan)
+        : plan_(plan), name_(function_name(c.desc, plan_.single)),
           function_(device(c.device), "few_outputs", name_, plan_.shared_bytes) {}
 
     uint64_t workspace_size() const override { return 0; }
@@ -59,17 +51,15 @@ private:
     const Function function_;
 };
 
-std::string refusal(const PlanContext &c) {
+Offer consider(const PlanContext &c) {
     FewOutputsPlan plan;
-    return plan_few_outputs(c, device(c.device), plan);
+    if (std::string reason = plan_few_outputs(c, device(c.device), plan); !reason.empty())
+        return refuse(std::move(reason));
+    return {"", plan.seconds, [&c, plan] { return std::make_unique<FewOutputsKernel>(c, plan); }};
 }
-
-double cost(const PlanContext &c) { return plan_of(c).seconds; }
-
-std::unique_ptr<Kernel> prepare(const PlanContext &c) { return std::make_unique<FewOutputsKernel>(c); }
 
 } // namespace
 
-const Candidate few_outputs_candidate{"few_outputs", refusal, cost, prepare};
+const Candidate few_outputs_candidate{"few_outputs", consider};
 
 } // namespace ct3d::cuda

@@ -209,9 +209,8 @@ private:
     uint64_t weights_bytes_, input_bytes_; // of the workspace
 };
 
-std::string refusal(const PlanContext &c) {
+std::string refusal(const Desc &d) {
     constexpr int64_t most = 1 << 30; // of any extent, so that indices on an axis are 32-bit
-    const Desc &d = c.desc;
     if (d.op != Op::forward)
         return "forward only";
     if (d.dtype == Dtype::f64)
@@ -224,20 +223,22 @@ std::string refusal(const PlanContext &c) {
     }
     if (std::max({d.batch, d.in_channels, d.out_channels}) > most)
         return "batch or channels over 2^30";
-    if (!choose_gemm_tiling(c, device(c.device)))
-        return "no tile fits in shared memory with a workspace of at most twice the input";
     return {};
 }
 
-double cost(const PlanContext &c) { return choose_gemm_tiling(c, device(c.device))->seconds; }
-
-std::unique_ptr<Kernel> prepare(const PlanContext &c) {
+Offer consider(const PlanContext &c) {
+    if (std::string reason = refusal(c.desc); !reason.empty())
+        return refuse(std::move(reason));
     const Device &on = device(c.device);
-    return std::make_unique<PhaseGemmKernel>(c, on, *choose_gemm_tiling(c, on));
+    const std::optional<GemmTiling> tiling = choose_gemm_tiling(c, on);
+    if (!tiling)
+        return refuse("no tile fits in shared memory with a workspace of at most twice the input");
+    return {"", tiling->seconds,
+            [&c, &on, tiling = *tiling] { return std::make_unique<PhaseGemmKernel>(c, on, tiling); }};
 }
 
 } // namespace
 
-const Candidate phase_gemm_candidate{"phase_gemm", refusal, cost, prepare};
+const Candidate phase_gemm_candidate{"phase_gemm", consider};
 
 } // namespace ct3d::cuda

@@ -100,10 +100,6 @@ private:
     const uint32_t blocks_;
 };
 
-std::string refusal(const PlanContext &c) {
-    return c.desc.op == Op::forward ? std::string{} : std::string("forward only");
-}
-
 // Products of one output, on average over those that have any.
 double products_per_output(const PlanContext &c) {
     const double outputs = static_cast<double>(c.desc.y_elements()) * (1 - c.phases.bias_only_share());
@@ -121,10 +117,14 @@ double cost(const PlanContext &c) {
     return launch + std::max({multiply, move, seconds_per_product * products_per_output(c)});
 }
 
-std::unique_ptr<Kernel> prepare(const PlanContext &c) { return std::make_unique<PortableKernel>(c); }
+Offer consider(const PlanContext &c) {
+    if (c.desc.op != Op::forward)
+        return refuse("forward only");
+    return {"", cost(c), [&c] { return std::make_unique<PortableKernel>(c); }};
+}
 
 } // namespace
 
-const Candidate portable_candidate{"portable", refusal, cost, prepare};
+const Candidate portable_candidate{"portable", consider};
 
 } // namespace ct3d::cuda

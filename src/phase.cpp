@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "phase.hpp"
 
+#include "arithmetic.hpp"
 #include "status.hpp"
 
 #include <algorithm>
@@ -11,9 +12,6 @@
 namespace ct3d {
 
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 
 // Far more than any real stride makes; a table of them all must stay small.
 constexpr int64_t most_phases = 1 << 20;
@@ -124,6 +122,26 @@ const AxisPhase *AxisTable::phase_of(int64_t out) const {
     const auto phase = std::lower_bound(phases.begin(), phases.end(), residue,
                                         [](const AxisPhase &p, int64_t r) { return p.first_out < r; });
     return phase != phases.end() && phase->first_out == residue ? &*phase : nullptr;
+}
+
+int64_t AxisTable::most_taps() const {
+    int64_t most = 0;
+    for (const AxisPhase &p : phases)
+        most = std::max(most, p.taps);
+    return most;
+}
+
+int64_t AxisTable::last_in(const AxisPhase &phase) const { return phase.first_in - (phase.taps - 1) * in_step; }
+
+Reach AxisTable::reach() const {
+    if (phases.empty())
+        return {0, 0};
+    Reach reach{INT64_MAX, INT64_MIN};
+    for (const AxisPhase &p : phases) {
+        reach.low = std::min(reach.low, last_in(p));
+        reach.high = std::max(reach.high, p.first_in);
+    }
+    return reach;
 }
 
 int64_t PhaseTable::phases() const {

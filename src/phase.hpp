@@ -21,6 +21,11 @@ struct AxisPhase {
     int64_t first_in; // input index that tap 0 of output first_out reads; may be negative or past the end
 };
 
+// Input indices that an axis reads for the outputs j = 0 of its phases.
+struct Reach {
+    int64_t low, high;
+};
+
 struct AxisTable {
     std::vector<AxisPhase> phases; // in order of first_out
     int64_t out_step;              // S: from one output of a phase to the next
@@ -30,6 +35,9 @@ struct AxisTable {
 
     int64_t covered() const;                      // outputs that belong to a phase
     const AxisPhase *phase_of(int64_t out) const; // null where no tap reaches
+    int64_t most_taps() const;                    // of a phase; 0 where there is none
+    int64_t last_in(const AxisPhase &) const;     // input index that the last tap of output first_out reads
+    Reach reach() const;                          // of all phases; 0 to 0 where there is none
 };
 
 struct PhaseTable {

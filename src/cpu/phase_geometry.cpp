@@ -27,12 +27,11 @@ struct Span {
 };
 
 // The input indices that the taps of all phases of an axis read.
-Span reach(const AxisTable &table) {
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    for (const AxisPhase &p : table.phases) {
-        low = std::min(low, p.first_in - (p.taps - 1) * table.in_step);
+Span inputs_read(const AxisTable &table) {
+    const int64_t low = table.reach().low;
+    int64_t high = low;
+    for (const AxisPhase &p : table.phases)
         high = std::max(high, p.first_in + p.count - 1);
-    }
     return {low, high - low + 1};
 }
 
@@ -46,23 +45,16 @@ bool plain(const AxisTable &table, Span span, int64_t lattice) {
            });
 }
 
-int64_t most_taps(const AxisTable &table) {
-    int64_t most = 0;
-    for (const AxisPhase &p : table.phases)
-        most = std::max(most, p.taps);
-    return most;
-}
-
 double box_elements(const PlanContext &c) {
     const auto rows = [&](size_t axis) {
-        return static_cast<double>(std::max(reach(c.phases.axis[axis]).extent, lattice_extent(c, axis)));
+        return static_cast<double>(std::max(inputs_read(c.phases.axis[axis]).extent, lattice_extent(c, axis)));
     };
     return static_cast<double>(c.desc.in_channels) * static_cast<double>(c.desc.in[0]) * rows(1) * rows(2);
 }
 
 void set_box(const PlanContext &c, PhaseGeometry &g) {
     const auto &axis = c.phases.axis;
-    const Span z = reach(axis[0]), y = reach(axis[1]), x = reach(axis[2]);
+    const Span z = inputs_read(axis[0]), y = inputs_read(axis[1]), x = inputs_read(axis[2]);
     g.low_y = y.low;
     g.height = y.extent;
     g.low_x = x.low;
@@ -127,7 +119,7 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
                                              static_cast<double>(d.groups * g.slabs) / static_cast<double>(g.rows));
     const double wanted = std::max(1.0, items_per_thread * g.threads / items);
     const double row_bytes = static_cast<double>(d.in_channels_per_group() * g.width) *
-                             static_cast<double>(most_taps(c.phases.axis[0])) * static_cast<double>(g.compute_size);
+                             static_cast<double>(c.phases.axis[0].most_taps()) * static_cast<double>(g.compute_size);
     const double most =
         std::min({static_cast<double>(g.rows) / wanted, item_target / per_row, second_level_target / row_bytes});
     const int64_t tile_rows = std::min((g.tile_lanes() + g.width - 1) / g.width, g.rows);
@@ -148,9 +140,9 @@ void set_items(const PlanContext &c, PhaseGeometry &g) {
 // The rows of input that a tile reads of a channel, over all taps, should stay in the first-level cache.
 void set_channel_block(const PlanContext &c, PhaseGeometry &g) {
     const int64_t size = static_cast<int64_t>(g.compute_size);
-    const double row_bytes = static_cast<double>((g.tile_lanes() + most_taps(c.phases.axis[2])) * size + cache_line);
-    const double bytes =
-        static_cast<double>(most_taps(c.phases.axis[0])) * static_cast<double>(most_taps(c.phases.axis[1])) * row_bytes;
+    const double row_bytes = static_cast<double>((g.tile_lanes() + c.phases.axis[2].most_taps()) * size + cache_line);
+    const double bytes = static_cast<double>(c.phases.axis[0].most_taps()) *
+                         static_cast<double>(c.phases.axis[1].most_taps()) * row_bytes;
     const auto fitting = static_cast<int64_t>(first_level_target / bytes);
     g.channel_block = g.folded ? c.desc.in_channels : std::max(fitting, least_channel_block);
 }
@@ -164,7 +156,7 @@ void set_workspace(const PlanContext &c, PhaseGeometry &g) {
     g.weights_bytes = bytes(d.groups * g.blocks * g.tile_rows * volume * d.in_channels_per_group());
     g.boxes_bytes = g.folded ? 0 : bytes(g.samples * d.groups * g.box);
     g.panels_bytes = g.folded ? bytes(d.in_channels_per_group() * g.computed_lanes(g.chunk_rows)) : 0;
-    g.most_taps = most_taps(c.phases.axis[0]) * most_taps(c.phases.axis[1]) * d.kernel[2];
+    g.most_taps = c.phases.axis[0].most_taps() * c.phases.axis[1].most_taps() * d.kernel[2];
     g.taps_bytes = aligned_size(static_cast<uint64_t>(2 * g.most_taps) * sizeof(int64_t));
     g.sums_bytes = bytes(std::ssize(c.phases.axis[2].phases) * g.emit_blocks * g.tile_rows * g.tile_lanes());
 }

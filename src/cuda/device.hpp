@@ -2,6 +2,7 @@
 // The CUDA devices of this machine, as kernels need to know them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace ct3d::cuda {
@@ -18,6 +19,12 @@ struct Device {
     char name[64];
 
     int32_t compute_capability() const { return 10 * major + minor; } // 90 for 9.0
+
+    // Blocks of so much shared memory each that a multiprocessor has room for.
+    double resident_blocks(double shared_bytes) const {
+        constexpr double reserved = 1024; // of each block, by the driver
+        return std::floor(shared_bytes_per_multiprocessor / (shared_bytes + reserved));
+    }
 };
 
 // The device of a plan; throws Error where it cannot be used.

@@ -3,6 +3,7 @@
 //
 // A thread sums `direct_run` windows along x of one row, for `tile` output channels. The threads of a warp share
 // their weights, which are therefore read by broadcast, and differ in their position.
+#include "../arithmetic.hpp"
 #include "direct_tile.cuh"
 
 namespace ct3d::cuda {
@@ -55,8 +56,6 @@ template <int count> __device__ __forceinline__ void load(float (&to)[count], co
             to[i] = from[i];
     }
 }
-
-constexpr int round_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 // The sums of one row: outputs c of the run are c = input*stride + tap - padding, counted from input `back`.
 template <int stride, int kernel, int padding, int tile> struct Row {

@@ -95,11 +95,8 @@ int64_t direct_units(const DirectParams &p, const DirectInstance &instance, cons
 }
 
 double direct_seconds(const DirectWork &w, const Device &device) {
-    constexpr double reserved = 1024;                                    // of each block, by the driver
     const double by_registers = 2 * direct_most_threads / w.cut.threads; // as the kernels' launch bounds say
-    const double resident = std::clamp(
-        std::floor(device.shared_bytes_per_multiprocessor / (static_cast<double>(w.shared_bytes) + reserved)), 1.0,
-        by_registers);
+    const double resident = std::clamp(device.resident_blocks(static_cast<double>(w.shared_bytes)), 1.0, by_registers);
     const double per_multiprocessor = std::ceil(w.blocks / device.multiprocessors);
     const double work = block_cycles(w), together = std::min(resident, per_multiprocessor);
     const double compute =

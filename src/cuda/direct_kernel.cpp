@@ -5,14 +5,13 @@
 #include "direct_plan.hpp"
 #include "direct_windows_plan.hpp"
 #include "function.hpp"
+#include "tensors.hpp"
 
 #include <optional>
 
 namespace ct3d::cuda {
 
 namespace {
-
-bool aligned(const void *p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 // Stride and kernel are compiled in.
 class WindowsLaunch {
@@ -23,11 +22,8 @@ public:
 
     void enqueue(const ct3d_buffers &b) const {
         WindowsParams p = plan_.params;
-        p.x = b.x;
-        p.w = b.w;
-        p.bias = b.bias;
-        p.y = b.y;
-        p.vector = p.vector && aligned(b.y);
+        static_cast<TensorAddresses &>(p) = tensor_addresses(b);
+        p.vector = p.vector && aligned(b.y, 16);
         function_.launch(b.stream, {static_cast<uint32_t>(plan_.blocks)}, static_cast<uint32_t>(plan_.threads), p);
     }
 
@@ -59,7 +55,7 @@ public:
 
     uint64_t workspace_size() const override { return 0; }
 
-    void execute(const ct3d_buffers &b) const override { (aligned_ && aligned(b.x) ? *aligned_ : any_).enqueue(b); }
+    void execute(const ct3d_buffers &b) const override { (aligned_ && aligned(b.x, 16) ? *aligned_ : any_).enqueue(b); }
 
     void describe(Report &report) const override { (aligned_ ? *aligned_ : any_).describe(report); }
 
@@ -77,11 +73,8 @@ public:
 
     void execute(const ct3d_buffers &b) const override {
         DirectParams p = plan_.params;
-        p.x = b.x;
-        p.w = b.w;
-        p.bias = b.bias;
-        p.y = b.y;
-        if (!aligned(b.y) && p.vector > 1) {
+        static_cast<TensorAddresses &>(p) = tensor_addresses(b);
+        if (!aligned(b.y, 16) && p.vector > 1) {
             p.vectors = make_divisor(int64_t{p.vectors.value} * p.vector);
             p.vector = 1;
         }

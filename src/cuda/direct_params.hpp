@@ -7,6 +7,7 @@
 #pragma once
 
 #include "divisor.hpp"
+#include "tensor_params.hpp"
 
 namespace ct3d::cuda {
 
@@ -34,15 +35,9 @@ struct DirectAxis {
     DirectResidue residue[direct_most_stride];
 };
 
-struct DirectParams {
-    const void *x, *w, *bias; // bias null: none
-    void *y;
+struct DirectParams : TensorAddresses, TensorStrides {
     int32_t dtype; // direct_f32 ...
     int32_t channels_last;
-
-    int64_t x_sample, x_channel, x_z, x_y, x_x; // distances in elements
-    int64_t y_sample, y_channel, y_z, y_y, y_x;
-    int64_t w_ci, w_co, w_z, w_y, w_x;
 
     DirectAxis axis[3];
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "direct_plan.hpp"
 
+#include "../arithmetic.hpp"
 #include "direct_cost.hpp"
+#include "tensors.hpp"
 
 #include <algorithm>
 #include <string>
@@ -24,18 +26,11 @@ constexpr int64_t most_shared = divisor_limit; // f32 that any device has, and t
 
 constexpr int64_t own_words = 64; // of shared memory, that the kernel has beside these
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
 // Taps of the output that has the most; at least 1.
 int64_t most_taps(const PhaseTable &phases) {
     int64_t product = 1;
-    for (const AxisTable &axis : phases.axis) {
-        int64_t most = 1;
-        for (const AxisPhase &phase : axis.phases)
-            most = std::max(most, phase.taps);
-        product = std::min(product * most, most_extent);
-    }
+    for (const AxisTable &axis : phases.axis)
+        product = std::min(product * std::max<int64_t>(axis.most_taps(), 1), most_extent);
     return product;
 }
 
@@ -119,14 +114,10 @@ public:
 
 private:
     void set_problem() {
-        const ActivationStrides x = input_strides(d_), y = output_strides(d_);
-        const WeightStrides w = weight_strides(d_);
         DirectParams &p = base_;
+        static_cast<TensorStrides &>(p) = tensor_strides(d_);
         p.dtype = static_cast<int32_t>(d_.dtype);
         p.channels_last = d_.layout == Layout::ndhwc;
-        p.x_sample = x.n, p.x_channel = x.c, p.x_z = x.z, p.x_y = x.y, p.x_x = x.x;
-        p.y_sample = y.n, p.y_channel = y.c, p.y_z = y.z, p.y_y = y.y, p.y_x = y.x;
-        p.w_ci = w.ci, p.w_co = w.co, p.w_z = w.z, p.w_y = w.y, p.w_x = w.x;
         p.groups = static_cast<int32_t>(d_.groups);
         p.in_channels = static_cast<int32_t>(d_.in_channels_per_group());
         p.out_channels = static_cast<int32_t>(d_.out_channels_per_group());
@@ -157,11 +148,7 @@ private:
 
     void set_residues(const AxisTable &table, size_t axis) {
         DirectAxis &a = base_.axis[axis];
-        int64_t low = table.phases.empty() ? 0 : INT64_MAX, high = table.phases.empty() ? 0 : INT64_MIN;
-        for (const AxisPhase &phase : table.phases) {
-            low = std::min(low, phase.first_in - (phase.taps - 1) * table.in_step);
-            high = std::max(high, phase.first_in);
-        }
+        const auto [low, high] = table.reach();
         fits_ = fits_ && high - low < most_extent && std::max(-low, high) < most_extent;
         if (!fits_)
             return;

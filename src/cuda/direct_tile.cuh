@@ -8,12 +8,6 @@
 
 namespace ct3d::cuda {
 
-__device__ __forceinline__ int32_t take_remainder(uint32_t &n, int32_t d) {
-    const uint32_t quotient = n / static_cast<uint32_t>(d), remainder = n - quotient * static_cast<uint32_t>(d);
-    n = quotient;
-    return static_cast<int32_t>(remainder);
-}
-
 struct DirectTile {
     int64_t sample;
     int32_t first_group, groups;   // groups that exist, of block_groups

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The direct kernel for shapes that are compiled in: all sums of an item in registers, written from there.
+#include "../arithmetic.hpp"
 #include "direct_windows_params.hpp"
 #include "divisor.cuh"
 #include "ptx.cuh"
@@ -8,8 +9,6 @@
 namespace ct3d::cuda {
 
 namespace {
-
-constexpr int round_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 // `padding` is that of x; along z and y a window begins where an input's first tap lands, so that it reads the fewest
 // rows.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "divisor.hpp"
+#include "tensor_params.hpp"
 
 namespace ct3d::cuda {
 
@@ -21,10 +22,7 @@ struct WindowsAxis {
     int32_t first_in; // window a reads the inputs a + first_in and on
 };
 
-struct WindowsParams {
-    const void *x, *w, *bias; // bias null: none
-    void *y;
-
+struct WindowsParams : TensorAddresses {
     int64_t x_sample, x_channel; // distances in elements
     int32_t x_z, x_y, x_x;       // an item's inputs, and its outputs, are less than 2^31 apart
     int64_t y_sample;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "direct_windows_plan.hpp"
 
+#include "../arithmetic.hpp"
 #include <algorithm>
 #include <cmath>
 
@@ -25,9 +26,6 @@ constexpr int64_t few_words = 8 << 10, most_words = 27 << 10; // of weights that
 constexpr int64_t most_extent = 1 << 29;                      // keeps coordinates far from the end of int32_t
 constexpr int64_t most_index = INT32_MAX;
 constexpr int64_t most_items = wide_divisor_limit - 16 * windows_most_threads; // with those past the end
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 bool serves(const WindowsInstance &i, const Desc &d) {
     for (size_t axis = 0; axis < 3; ++axis)
@@ -186,10 +184,8 @@ private:
         constexpr double most = windows_most_threads / 32 * windows_blocks; // warps of a multiprocessor
         const double full = static_cast<double>(windows_most_threads / 32 * i_.blocks[plan_.channels > 1]);
         const double warps = static_cast<double>(plan_.threads) / 32, blocks = static_cast<double>(plan_.blocks);
-        const double resident =
-            std::max(1.0, std::min(std::floor(full / warps),
-                                   std::floor(static_cast<double>(device_.shared_bytes_per_multiprocessor) /
-                                              static_cast<double>(plan_.shared_bytes + 1024))));
+        const double resident = std::max(
+            1.0, std::min(std::floor(full / warps), device_.resident_blocks(static_cast<double>(plan_.shared_bytes))));
         const double places = device_.multiprocessors * resident, waves = blocks / places;
         const double uneven = waves > 0 && waves < 8 ? std::ceil(waves) / waves : 1;
         const double issued = 4 * (0.3 + 0.3 * std::min(1.0, warps * resident / most)); // in a cycle

@@ -4,6 +4,7 @@
 #include "../report.hpp"
 #include "few_outputs_plan.hpp"
 #include "function.hpp"
+#include "tensors.hpp"
 
 #include <string>
 
@@ -26,12 +27,9 @@ public:
 
     void execute(const ct3d_buffers &b) const override {
         FewOutputsParams p = plan_.params;
-        p.x = b.x;
-        p.w = b.w;
-        p.bias = b.bias;
-        p.y = b.y;
-        p.wide = p.wide && reinterpret_cast<uintptr_t>(b.x) % 16 == 0;
-        p.two_wide = p.two_wide && reinterpret_cast<uintptr_t>(b.y) % 8 == 0;
+        static_cast<TensorAddresses &>(p) = tensor_addresses(b);
+        p.wide = p.wide && aligned(b.x, 16);
+        p.two_wide = p.two_wide && aligned(b.y, 8);
         function_.launch(b.stream, {plan_.blocks}, few_outputs_threads, p);
     }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "divisor.hpp"
+#include "tensor_params.hpp"
 
 namespace ct3d::cuda {
 
@@ -33,15 +34,9 @@ struct FewOutputsAxis {
     FewOutputsResidue residue[few_outputs_most_stride];
 };
 
-struct FewOutputsParams {
-    const void *x, *w, *bias; // bias null: none
-    void *y;
+struct FewOutputsParams : TensorAddresses, TensorStrides {
     int32_t channels_last;
     int32_t wide; // 16 bytes of x can be loaded at once
-
-    int64_t x_sample, x_channel, x_z, x_y, x_x; // distances in elements
-    int64_t y_sample, y_channel, y_z, y_y, y_x;
-    int64_t w_ci, w_co, w_z, w_y, w_x;
 
     FewOutputsAxis axis[3];
 

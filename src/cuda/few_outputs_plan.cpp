@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "few_outputs_plan.hpp"
 
+#include "../arithmetic.hpp"
+#include "tensors.hpp"
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -12,9 +14,6 @@ namespace {
 constexpr int64_t warp_pairs = 32;
 constexpr int64_t most_pairs = warp_pairs * (few_outputs_threads / 32); // of a pass
 constexpr int64_t most_extent = 1 << 27;                                // keeps coordinates far from the end of int32_t
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // A warp's pairs, doubled until all fit, so that each warp has as much to do.
 int64_t padded_pairs(int64_t pairs) {
@@ -66,13 +65,9 @@ int64_t chunk_words(const Desc &d, const FewOutputsParams &p) {
 
 FewOutputsParams make_params(const Desc &d, const PhaseTable &phases) {
     FewOutputsParams p{};
-    const ActivationStrides x = input_strides(d), y = output_strides(d);
-    const WeightStrides w = weight_strides(d);
+    static_cast<TensorStrides &>(p) = tensor_strides(d);
     p.channels_last = d.layout == Layout::ndhwc;
     p.wide = loads_wide(d);
-    p.x_sample = x.n, p.x_channel = x.c, p.x_z = x.z, p.x_y = x.y, p.x_x = x.x;
-    p.y_sample = y.n, p.y_channel = y.c, p.y_z = y.z, p.y_y = y.y, p.y_x = y.x;
-    p.w_ci = w.ci, p.w_co = w.co, p.w_z = w.z, p.w_y = w.y, p.w_x = w.x;
     for (size_t axis = 0; axis < 3; ++axis)
         set_axis(d, phases.axis[axis], axis, p.axis[axis]);
     p.groups = static_cast<int32_t>(d.groups);
@@ -84,14 +79,9 @@ FewOutputsParams make_params(const Desc &d, const PhaseTable &phases) {
     p.slices = static_cast<int32_t>(std::clamp<int64_t>(warp_pairs / plane_pairs, 1, d.kernel[0]));
     p.passes = static_cast<int32_t>(ceil_div(d.kernel[0], p.slices));
     p.pairs = static_cast<int32_t>(padded_pairs(plane_pairs * p.slices));
-    const AxisTable &rows = phases.axis[1];
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    for (const AxisPhase &phase : rows.phases) {
-        low = std::min(low, phase.first_in - (phase.taps - 1) * rows.in_step);
-        high = std::max(high, phase.first_in);
-    }
-    p.reach_low = static_cast<int32_t>(low);
-    p.reach_high = static_cast<int32_t>(high);
+    const Reach rows = phases.axis[1].reach();
+    p.reach_low = static_cast<int32_t>(rows.low);
+    p.reach_high = static_cast<int32_t>(rows.high);
     const int64_t open = (d.kernel[0] - 1) * d.dilation[0] + 1; // planes that one input plane reaches
     p.ring = static_cast<int32_t>(std::clamp<int64_t>(open, 2, INT32_MAX));
     const int64_t count = 16 / static_cast<int64_t>(element_size(d.dtype));
@@ -170,10 +160,8 @@ double planes_walked(const FewOutputsParams &p) {
 
 double seconds(const Desc &d, const FewOutputsPlan &plan, const Device &device) {
     constexpr double clock_rate = 1.7e9, launch_seconds = 3e-6, latency_cycles = 2500, l2_rate = 2.5;
-    constexpr double reserved = 1024; // of each block's shared memory, by the driver
     const FewOutputsParams &p = plan.params;
-    const double resident =
-        std::clamp(std::floor(device.shared_bytes_per_multiprocessor / (plan.shared_bytes + reserved)), 1.0, 2.0);
+    const double resident = std::clamp(device.resident_blocks(plan.shared_bytes), 1.0, 2.0);
     const double blocks = plan.blocks, places = device.multiprocessors * resident, planes = planes_walked(p);
     const double waves = blocks < 4 * places ? std::ceil(blocks / places) : blocks / places + 0.5;
     const double cycles = plan.single ? single_plane_cycles(d, p) : plane_cycles(d, p);

@@ -30,10 +30,9 @@ public:
     __device__ __forceinline__ WeightRing(const PhaseGemmParams &params, const GemmTile &t, TapRange z,
                                           uint32_t tap_bytes, uint32_t shared)
         : p(params), tile(t), z_(z), tap_bytes_(tap_bytes), shared_(shared) {
-        const auto &[az, ay, ax] = p.axis;
-        const int64_t taps = int64_t{az.all_taps} * ay.all_taps * ax.all_taps * p.channels.chunks;
         from_ = static_cast<const unsigned char *>(p.weights) +
-                (int64_t{tile.group} * p.channels.out_blocks + tile.out_block) * taps * tap_bytes;
+                (int64_t{tile.group} * p.channels.out_blocks + tile.out_block) *
+                    gemm_packed_taps(p.axis, p.channels.chunks) * tap_bytes;
         enter();
 #pragma unroll 1
         for (int i = 0; i < gemm_ring_stages - 1; ++i)
@@ -87,17 +86,14 @@ private:
 
     // Finds the taps of a chunk of a phase.
     __device__ __forceinline__ void enter() {
-        const auto &[az, ay, ax] = p.axis;
         left_ = 0;
-        if (phase_y_ == ay.phases || z_.begin >= z_.end)
+        if (phase_y_ == p.axis[1].phases || z_.begin >= z_.end)
             return;
-        const GemmPhase &fz = az.phase[tile.phase], &fy = ay.phase[phase_y_], &fx = ax.phase[phase_x_];
-        const int32_t before =
-            fz.earlier * ay.all_taps * ax.all_taps + fz.taps * (fy.earlier * ax.all_taps + fy.taps * fx.earlier);
-        const int32_t plane = fy.taps * fx.taps;
-        const int32_t first = before * p.channels.chunks + (chunk_ * fz.taps + z_.begin) * plane;
-        run_ = from_ + int64_t{first} * tap_bytes_;
+        const int32_t plane = p.axis[1].phase[phase_y_].taps * p.axis[2].phase[phase_x_].taps;
         left_ = (z_.end - z_.begin) * plane;
+        const int32_t first =
+            gemm_packed_tap(p.axis, p.channels.chunks, {{tile.phase, phase_y_, phase_x_}, chunk_, {z_.begin, 0, 0}});
+        run_ = from_ + int64_t{first} * tap_bytes_;
     }
 
     const PhaseGemmParams &p;

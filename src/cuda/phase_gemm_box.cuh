@@ -14,19 +14,13 @@ struct GemmTile {
     int32_t out_block, group, sample;
 
     __device__ __forceinline__ explicit GemmTile(const PhaseGemmParams &p) {
-        const auto take = [](uint32_t &n, int32_t count) {
-            const uint32_t quotient = n / static_cast<uint32_t>(count);
-            const uint32_t remainder = n - quotient * static_cast<uint32_t>(count);
-            n = quotient;
-            return static_cast<int32_t>(remainder);
-        };
         uint32_t n = blockIdx.x;
-        first[2] = take(n, p.axis[2].tiles) * static_cast<int32_t>(p.axis[2].tile.value);
-        first[1] = take(n, p.axis[1].tiles) * static_cast<int32_t>(p.axis[1].tile.value);
-        residue = take(n, p.axis[0].stride);
-        first[0] = take(n, p.axis[0].tiles) * static_cast<int32_t>(p.axis[0].tile.value);
-        out_block = take(n, p.channels.out_blocks);
-        group = take(n, p.channels.groups);
+        first[2] = take_remainder(n, p.axis[2].tiles) * static_cast<int32_t>(p.axis[2].tile.value);
+        first[1] = take_remainder(n, p.axis[1].tiles) * static_cast<int32_t>(p.axis[1].tile.value);
+        residue = take_remainder(n, p.axis[0].stride);
+        first[0] = take_remainder(n, p.axis[0].tiles) * static_cast<int32_t>(p.axis[0].tile.value);
+        out_block = take_remainder(n, p.channels.out_blocks);
+        group = take_remainder(n, p.channels.groups);
         sample = static_cast<int32_t>(n * p.tile_samples.value);
         phase = -1;
 #pragma unroll 1

@@ -2,10 +2,12 @@
 // The phase GEMM on tensor cores as a kernel of the backend: weights are packed, then multiplied.
 #include "phase_gemm_kernel.hpp"
 
+#include "../arithmetic.hpp"
 #include "../report.hpp"
 #include "../status.hpp"
 #include "function.hpp"
 #include "phase_gemm_tile.hpp"
+#include "tensors.hpp"
 
 #include <algorithm>
 
@@ -55,10 +57,6 @@ GemmChannels make_channels(const Desc &d, const GemmTiling &t) {
             static_cast<int32_t>(t.chunk_words)};
 }
 
-int64_t ceil_divide(int64_t n, int64_t d) { return (n + d - 1) / d; }
-
-bool aligned(const void *memory) { return reinterpret_cast<uintptr_t>(memory) % 16 == 0; }
-
 class PhaseGemmKernel final : public Kernel {
 public:
     PhaseGemmKernel(const PlanContext &c, const Device &device, const GemmTiling &t)
@@ -74,7 +72,7 @@ public:
     }
 
     void execute(const ct3d_buffers &b) const override {
-        const bool direct = takes_input_ && aligned(b.x);
+        const bool direct = takes_input_ && aligned(b.x, 16);
         PhaseGemmParams p = params_;
         p.input = direct ? own_input_ : packed_input_;
         p.input.x = direct ? b.x : static_cast<unsigned char *>(b.workspace) + weights_bytes_;
@@ -83,7 +81,7 @@ public:
             pack(b, direct);
         p.y = b.y;
         p.bias = b.bias;
-        p.y_aligned = y_aligned_ && aligned(b.y);
+        p.y_aligned = y_aligned_ && aligned(b.y, 16);
         gemm_.launch(b.stream, {static_cast<uint32_t>(tiling_.blocks)}, static_cast<uint32_t>(tiling_.row->threads()),
                      p);
     }
@@ -107,7 +105,7 @@ private:
         p.weights.packed = b.workspace;
         p.input.x = b.x;
         p.input.packed = static_cast<unsigned char *>(b.workspace) + weights_bytes_;
-        const int64_t blocks = p.weight_blocks + (direct ? 0 : ceil_divide(p.input.threads, gemm_pack_threads));
+        const int64_t blocks = p.weight_blocks + (direct ? 0 : ceil_div(p.input.threads, gemm_pack_threads));
         pack_.launch(b.stream, {static_cast<uint32_t>(blocks)}, gemm_pack_threads, p);
     }
 
@@ -189,16 +187,12 @@ private:
         p.channels_last = params_.channels_last;
         const int64_t taps = d.kernel[0] * d.kernel[1] * d.kernel[2];
         p.taps_per_thread = static_cast<int32_t>(std::clamp<int64_t>(fragments * taps / pack_warps, 1, taps));
-        p.warps = fragments * ceil_divide(taps, p.taps_per_thread);
-        pack_params_.weight_blocks = static_cast<uint32_t>(ceil_divide(p.warps, gemm_pack_threads / 32));
-        int64_t packed_taps = 1;
-        for (const GemmAxis &axis : params_.axis)
-            packed_taps *= axis.all_taps;
-        weights_bytes_ = static_cast<uint64_t>(
-            round_up(d.groups * tiling_.out_blocks * tiling_.chunks * tiling_.tap_bytes * packed_taps, 256));
+        p.warps = fragments * ceil_div(taps, p.taps_per_thread);
+        pack_params_.weight_blocks = static_cast<uint32_t>(ceil_div(p.warps, gemm_pack_threads / 32));
+        weights_bytes_ = static_cast<uint64_t>(round_up(
+            d.groups * tiling_.out_blocks * gemm_packed_taps(params_.axis, params_.channels.chunks) * tiling_.tap_bytes,
+            256));
     }
-
-    static int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
 
     const GemmTiling tiling_;
     const Function pack_, gemm_;

@@ -8,14 +8,6 @@ namespace ct3d::cuda {
 
 namespace {
 
-// Takes the remainder of n by count out of n.
-__device__ __forceinline__ int32_t take(int64_t &n, int64_t count) {
-    const int64_t quotient = n / count;
-    const int32_t remainder = static_cast<int32_t>(n - quotient * count);
-    n = quotient;
-    return remainder;
-}
-
 struct PhaseTap {
     int32_t phase; // -1: no output reads this tap
     int32_t tap;
@@ -39,10 +31,10 @@ public:
 
     __device__ WeightPacker(const GemmPackParams &params, int64_t fragment)
         : p(params.weights), channels(params.channels) {
-        sixteen = take(fragment, p.block_channels / 16);
-        step = take(fragment, channels.chunk_words / gemm_step_words);
-        chunk = take(fragment, channels.chunks);
-        out_block = take(fragment, channels.out_blocks);
+        sixteen = static_cast<int32_t>(take_remainder(fragment, p.block_channels / 16));
+        step = static_cast<int32_t>(take_remainder(fragment, channels.chunk_words / gemm_step_words));
+        chunk = static_cast<int32_t>(take_remainder(fragment, channels.chunks));
+        out_block = static_cast<int32_t>(take_remainder(fragment, channels.out_blocks));
         group = static_cast<int32_t>(fragment);
         const int32_t lane = threadIdx.x % 32;
         word = chunk * channels.chunk_words + step * gemm_step_words + lane % 4;
@@ -91,14 +83,9 @@ private:
     }
 
     __device__ int64_t first_fragment(PhaseTap z, PhaseTap y, PhaseTap x) const {
-        const auto &[az, ay, ax] = p.axis;
-        const GemmPhase &fz = az.phase[z.phase], &fy = ay.phase[y.phase], &fx = ax.phase[x.phase];
-        const int64_t all = int64_t{az.all_taps} * ay.all_taps * ax.all_taps;
-        const int64_t before = int64_t{fz.earlier} * ay.all_taps * ax.all_taps +
-                               int64_t{fz.taps} * (fy.earlier * ax.all_taps + fy.taps * fx.earlier);
-        const int64_t tap = (int64_t{group} * channels.out_blocks + out_block) * all * channels.chunks +
-                            before * channels.chunks +
-                            ((int64_t{chunk} * fz.taps + z.tap) * fy.taps + y.tap) * fx.taps + x.tap;
+        const int64_t tap =
+            (int64_t{group} * channels.out_blocks + out_block) * gemm_packed_taps(p.axis, channels.chunks) +
+            gemm_packed_tap(p.axis, channels.chunks, {{z.phase, y.phase, x.phase}, chunk, {z.tap, y.tap, x.tap}});
         return (tap * (channels.chunk_words / gemm_step_words) + step) * planes * (p.block_channels / 16) + sixteen;
     }
 
@@ -133,11 +120,11 @@ template <GemmMath math> __device__ __forceinline__ void pack_input(const GemmPa
     const int64_t steps = int64_t{channels.groups} * channels.chunks * chunk_steps;
     int64_t rest = thread, step, cell;
     if (p.channels_last) {
-        step = take(rest, steps);
-        cell = take(rest, p.cells);
+        step = take_remainder(rest, steps);
+        cell = take_remainder(rest, p.cells);
     } else {
-        cell = take(rest, p.cells);
-        step = take(rest, steps);
+        cell = take_remainder(rest, p.cells);
+        step = take_remainder(rest, steps);
     }
     const int64_t sample = rest, group_step = step % (channels.chunks * chunk_steps),
                   group = step / (channels.chunks * chunk_steps);

@@ -115,6 +115,20 @@ struct GemmPackWeights {
     int32_t channels_last; // order of output channels in a fragment, see gemm_channel()
 };
 
+// How many taps of packed weights a block of output channels has, and which of them one is.
+constexpr int64_t gemm_packed_taps(const GemmAxis (&axis)[3], int32_t chunks) {
+    return int64_t{axis[0].all_taps} * axis[1].all_taps * axis[2].all_taps * chunks;
+}
+struct GemmTap {
+    int32_t phase[3], chunk, tap[3];
+};
+constexpr int32_t gemm_packed_tap(const GemmAxis (&axis)[3], int32_t chunks, const GemmTap &t) {
+    const GemmPhase &z = axis[0].phase[t.phase[0]], &y = axis[1].phase[t.phase[1]], &x = axis[2].phase[t.phase[2]];
+    const int32_t before =
+        z.earlier * axis[1].all_taps * axis[2].all_taps + z.taps * (y.earlier * axis[2].all_taps + y.taps * x.earlier);
+    return before * chunks + (t.chunk * z.taps + t.tap[0]) * (y.taps * x.taps) + t.tap[1] * x.taps + t.tap[2];
+}
+
 // Packed input: [sample][z][y][x][group][chunk][plane][word].
 struct GemmPackInput {
     const void *x;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "phase_gemm_tile.hpp"
 
+#include "../arithmetic.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,20 +27,16 @@ constexpr GemmTileRow rows[] = {
 };
 #undef CT3D_GEMM_ROW
 
-int64_t ceil_divide(int64_t n, int64_t d) { return (n + d - 1) / d; }
-
-int64_t round_up(int64_t n, int64_t step) { return ceil_divide(n, step) * step; }
-
 // The largest part of `extent` up to `most`, such that all parts are about as large.
 int64_t even_part(int64_t extent, int64_t most) {
-    return ceil_divide(extent, ceil_divide(extent, std::clamp<int64_t>(most, 1, extent)));
+    return ceil_div(extent, ceil_div(extent, std::clamp<int64_t>(most, 1, extent)));
 }
 
 class Tiler {
 public:
     Tiler(const PlanContext &context, const Device &device) : c_(context), d_(context.desc), device_(device) {
         for (size_t a = 0; a < 3; ++a)
-            lattice_[a] = ceil_divide(d_.out[a], d_.stride[a]);
+            lattice_[a] = ceil_div(d_.out[a], d_.stride[a]);
     }
 
     std::optional<GemmTiling> best() {
@@ -51,7 +49,10 @@ public:
     }
 
 private:
-    int64_t words() const { return ceil_divide(d_.in_channels_per_group(), gemm_packing(gemm_math(d_))); }
+    // Phases that a block goes through.
+    int64_t plane_phases() const { return std::ssize(c_.phases.axis[1].phases) * std::ssize(c_.phases.axis[2].phases); }
+
+    int64_t words() const { return ceil_div(d_.in_channels_per_group(), gemm_packing(gemm_math(d_))); }
 
     void try_chunks(const GemmTileRow &row, bool samples_first) {
         GemmTiling t{};
@@ -105,10 +106,10 @@ private:
         const GemmMath math = t.row->math;
         set_box(t);
         for (size_t a = 0; a < 3; ++a)
-            t.tiles[a] = ceil_divide(lattice_[a], t.tile[a]);
-        t.sample_tiles = ceil_divide(d_.batch, t.samples);
-        t.out_blocks = ceil_divide(d_.out_channels_per_group(), t.row->channels());
-        t.chunks = ceil_divide(words(), t.chunk_words);
+            t.tiles[a] = ceil_div(lattice_[a], t.tile[a]);
+        t.sample_tiles = ceil_div(d_.batch, t.samples);
+        t.out_blocks = ceil_div(d_.out_channels_per_group(), t.row->channels());
+        t.chunks = ceil_div(words(), t.chunk_words);
         const double cells = static_cast<double>(t.samples) * static_cast<double>(t.box[0]) *
                              static_cast<double>(t.box[1]) * static_cast<double>(t.box[2]);
         if (cells >= static_cast<double>(divisor_limit))
@@ -122,12 +123,8 @@ private:
         t.box_offset = gemm_table_bytes(t.row->channels(), t.box_rows, t.row->positions());
         t.ring_offset = t.box_offset + t.box_bytes * t.box_buffers;
         int64_t most_taps = 1; // of a phase
-        for (const AxisTable &axis : c_.phases.axis) {
-            int64_t most = 1;
-            for (const AxisPhase &f : axis.phases)
-                most = std::max(most, f.taps);
-            most_taps *= most;
-        }
+        for (const AxisTable &axis : c_.phases.axis)
+            most_taps *= std::max<int64_t>(axis.most_taps(), 1);
         t.stage_taps = std::clamp<int64_t>(gemm_stage_bytes / t.tap_bytes, 1, most_taps);
         t.output_offset = t.ring_offset + gemm_ring_stages * t.stage_taps * t.tap_bytes;
         t.shared_bytes = t.output_offset;
@@ -176,7 +173,7 @@ private:
         while (t.spans == 1 && t.span_bytes % 64 != spread)
             t.span_bytes += 16;
         const int64_t of_channel = t.spans * t.span_bytes;
-        const bool at_once = std::ssize(c_.phases.axis[1].phases) * std::ssize(c_.phases.axis[2].phases) > 1;
+        const bool at_once = plane_phases() > 1;
         t.slice = t.row->channels();
         if (at_once) {
             t.shared_bytes = t.output_offset + t.slice * of_channel;
@@ -216,7 +213,7 @@ private:
         const GemmTileRow &row = *t.row;
         const double planes = gemm_planes(row.math), m = row.m, n = row.n, warps = row.threads() / 32;
         const double tap_steps = static_cast<double>(t.chunk_words / gemm_step_words);
-        const double phases = static_cast<double>(c_.phases.axis[1].phases.size() * c_.phases.axis[2].phases.size());
+        const double phases = static_cast<double>(plane_phases());
         double taps = taps_read(0, t) / std::max<double>(1, static_cast<double>(c_.phases.axis[0].phases.size()));
         taps *= taps_read(1, t) * taps_read(2, t);
         const double chunks = static_cast<double>(t.chunks), steps = taps * chunks * tap_steps;
@@ -238,12 +235,9 @@ private:
     double estimate(const GemmTiling &t) const {
         constexpr double clock = 1.75e9, launch = 4e-6, l2_rate = 4e12;
         constexpr double issue_cycles = 5.5, matrix_cycles = 6.5, schedulers = 4;
-        constexpr double shared_reserved = 1024; // of each block, by the driver
         const double multiprocessors = device_.multiprocessors;
         const double resident = std::max(
-            1.0,
-            std::floor(std::min<double>(t.row->blocks, device_.shared_bytes_per_multiprocessor /
-                                                           (static_cast<double>(t.shared_bytes) + shared_reserved))));
+            1.0, std::min<double>(t.row->blocks, device_.resident_blocks(static_cast<double>(t.shared_bytes))));
         const double warps = t.row->threads() / 32;
         const Work w = work(t);
         // Blocks of residues without taps only write.
@@ -261,9 +255,8 @@ private:
                                  : 2.5 * x_bytes * (t.row->math == GemmMath::f32 ? 1.5 : 1) / device_.bytes_per_second;
         const double memory =
             static_cast<double>(element_size(d_.dtype)) * total_elements(d_) / device_.bytes_per_second;
-        const double boxes =
-            static_cast<double>(t.box_cells * t.cell_words * 4 * t.chunks) *
-            (t.chunks > 1 ? static_cast<double>(c_.phases.axis[1].phases.size() * c_.phases.axis[2].phases.size()) : 1);
+        const double boxes = static_cast<double>(t.box_cells * t.cell_words * 4 * t.chunks) *
+                             (t.chunks > 1 ? static_cast<double>(plane_phases()) : 1);
         const double weights =
             w.matrix * 32 / t.row->m * 8 * gemm_planes(t.row->math) / (t.row->math == GemmMath::f32 ? 6 : 1);
         const double staging = blocks * (boxes + weights) / l2_rate;
@@ -282,13 +275,7 @@ private:
 
 int64_t gemm_low(const PhaseTable &table, size_t a, size_t phase) {
     const AxisTable &axis = table.axis[a];
-    const auto low = [&](const AxisPhase &f) { return f.first_in - (f.taps - 1) * axis.in_step; };
-    if (a == 0)
-        return low(axis.phases[phase]);
-    int64_t least = std::numeric_limits<int64_t>::max();
-    for (const AxisPhase &f : axis.phases)
-        least = std::min(least, low(f));
-    return least;
+    return a == 0 ? axis.last_in(axis.phases[phase]) : axis.reach().low;
 }
 
 bool gemm_takes_input(const Desc &d) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any transposed convolution of any type: each thread gathers a few channels at a few positions that share their taps,
 // neighbouring threads write neighbouring elements.
+#include "divisor.cuh"
 #include "element.cuh"
 #include "portable_params.hpp"
 
@@ -40,18 +41,6 @@ struct F64 {
     static __device__ double operand(double v) { return v; }
     static __device__ double narrow(double v) { return v; }
 };
-
-// Takes the fastest digit, of that many values, off a mixed-radix number.
-__device__ __forceinline__ int64_t take_digit(int64_t &number, int64_t values) {
-    if ((number | values) >> 32 == 0) { // many times faster
-        const uint32_t low = static_cast<uint32_t>(number), radix = static_cast<uint32_t>(values);
-        number = low / radix;
-        return low % radix;
-    }
-    const int64_t digit = number % values;
-    number /= values;
-    return digit;
-}
 
 // a * b mod m, for 0 <= a, b < m <= 2^48.
 __device__ __forceinline__ int64_t multiply_modulo(int64_t a, int64_t b, int64_t m) {
@@ -93,15 +82,15 @@ struct Place {
 __device__ __forceinline__ Place find_place(const PortableParams &p, int64_t thread) {
     Place at;
     if (p.channels_last) {
-        at.c = take_digit(thread, p.channel_slots);
-        at.group = take_digit(thread, p.groups);
+        at.c = take_remainder(thread, p.channel_slots);
+        at.group = take_remainder(thread, p.groups);
     }
-    at.x = take_digit(thread, p.x_slots);
-    at.y = take_digit(thread, p.axis[1].out);
-    at.z = take_digit(thread, p.axis[0].out);
+    at.x = take_remainder(thread, p.x_slots);
+    at.y = take_remainder(thread, p.axis[1].out);
+    at.z = take_remainder(thread, p.axis[0].out);
     if (!p.channels_last) {
-        at.c = take_digit(thread, p.channel_slots);
-        at.group = take_digit(thread, p.groups);
+        at.c = take_remainder(thread, p.channel_slots);
+        at.group = take_remainder(thread, p.groups);
     }
     at.n = thread;
     return at;

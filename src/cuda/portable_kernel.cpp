@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "portable_kernel.hpp"
 
+#include "../arithmetic.hpp"
 #include "../report.hpp"
 #include "function.hpp"
 #include "portable_params.hpp"
+#include "tensors.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -15,8 +17,6 @@ namespace {
 
 // Enough to fill any device many times over; what is beyond is a further round of the same threads.
 constexpr int64_t most_blocks = 1 << 20;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The b in [0, m) with a * b = 1 (mod m), for coprime a and m; 0 where m is 1.
 int64_t inverse_modulo(int64_t a, int64_t m) {
@@ -80,10 +80,7 @@ public:
 
     void execute(const ct3d_buffers &b) const override {
         PortableParams p = params_;
-        p.x = b.x;
-        p.w = b.w;
-        p.bias = b.bias;
-        p.y = b.y;
+        static_cast<TensorAddresses &>(p) = tensor_addresses(b);
         function_.launch(b.stream, {blocks_}, portable_block, p);
     }
 

@@ -2,6 +2,8 @@
 // What the portable kernel is told, by the host and on the device.
 #pragma once
 
+#include "tensor_params.hpp"
+
 #include <cstdint>
 
 namespace ct3d::cuda {
@@ -21,9 +23,7 @@ struct PortableAxis {
 };
 
 // Strides are in elements.
-struct PortableParams {
-    const void *x, *w, *bias; // bias: null where there is none
-    void *y;
+struct PortableParams : TensorAddresses {
     PortableAxis axis[3];
     int64_t x_sample, x_channel, x_step[3];
     int64_t y_sample, y_channel, y_step[3];

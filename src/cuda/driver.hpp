@@ -85,6 +85,7 @@ CT3D_DRIVER_FUNCTION(cuFuncSetAttribute);
 CT3D_DRIVER_FUNCTION(cuGetErrorName);
 CT3D_DRIVER_FUNCTION(cuInit);
 CT3D_DRIVER_FUNCTION(cuLaunchKernel);
+CT3D_DRIVER_FUNCTION(cuLaunchKernelEx);
 CT3D_DRIVER_FUNCTION(cuMemAlloc);
 CT3D_DRIVER_FUNCTION(cuMemFree);
 CT3D_DRIVER_FUNCTION(cuMemcpy);
@@ -92,6 +93,7 @@ CT3D_DRIVER_FUNCTION(cuMemsetD8Async);
 CT3D_DRIVER_FUNCTION(cuModuleGetFunction);
 CT3D_DRIVER_FUNCTION(cuModuleLoadData);
 CT3D_DRIVER_FUNCTION(cuStreamSynchronize);
+CT3D_DRIVER_FUNCTION(cuTensorMapEncodeTiled);
 
 } // namespace driver
 

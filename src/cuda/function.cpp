@@ -87,11 +87,15 @@ Function::Function(const Device &device, const char *image, const std::string &n
     handle_ = function;
 }
 
-void Function::enqueue(void *stream, Grid grid, uint32_t threads, const void *params) const {
+void Function::enqueue(void *stream, Grid grid, uint32_t threads, const void *params, bool early) const {
     const Current current(*device_);
     void *arguments[] = {const_cast<void *>(params)};
-    driver::cuLaunchKernel(static_cast<CUfunction>(handle_), grid.x, grid.y, grid.z, threads, 1, 1, shared_bytes_,
-                           static_cast<CUstream>(stream), arguments, nullptr);
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config{grid.x, grid.y, grid.z, threads, 1, 1, shared_bytes_, static_cast<CUstream>(stream),
+                                &attribute, early ? 1u : 0u};
+    driver::cuLaunchKernelEx(&config, static_cast<CUfunction>(handle_), arguments, nullptr);
 }
 
 } // namespace ct3d::cuda

@@ -22,11 +22,16 @@ public:
 
     // Only enqueues. The kernel takes one struct by value.
     template <class Params> void launch(void *stream, Grid grid, uint32_t threads, const Params &params) const {
-        enqueue(stream, grid, threads, &params);
+        enqueue(stream, grid, threads, &params, false);
+    }
+
+    // The same, but blocks may begin while the launch before ends: the kernel waits for it by itself.
+    template <class Params> void launch_early(void *stream, Grid grid, uint32_t threads, const Params &params) const {
+        enqueue(stream, grid, threads, &params, true);
     }
 
 private:
-    void enqueue(void *stream, Grid, uint32_t threads, const void *params) const;
+    void enqueue(void *stream, Grid, uint32_t threads, const void *params, bool early) const;
 
     const Device *device_;
     void *handle_; // CUfunction

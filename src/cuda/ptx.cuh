@@ -6,6 +6,8 @@
 
 namespace ct3d::cuda {
 
+struct TensorMap;
+
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
@@ -17,6 +19,61 @@ __device__ __forceinline__ uint4 load_shared(uint32_t address) {
                  : "r"(address)
                  : "memory");
     return v;
+}
+
+__device__ __forceinline__ uint2 load_shared_pair(uint32_t address) {
+    uint2 v;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address) : "memory");
+    return v;
+}
+__device__ __forceinline__ float load_shared_float(uint32_t address) {
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(address) : "memory");
+    return v;
+}
+__device__ __forceinline__ uint16_t load_shared_half(uint32_t address) {
+    uint16_t v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address) : "memory");
+    return v;
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint2 v) {
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(v.x), "r"(v.y) : "memory");
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint32_t v) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
+}
+__device__ __forceinline__ void store_shared(uint32_t address, float v) {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint16_t v) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(v) : "memory");
+}
+
+// Where index < count; without a branch.
+__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint4 v) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.lt.s32 p, %5, %6;\n@p st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n}" ::"r"(address),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(index), "r"(count)
+        : "memory");
+}
+__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint2 v) {
+    asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %3, %4;\n@p st.shared.v2.u32 [%0], {%1, %2};\n}" ::"r"(address),
+                 "r"(v.x), "r"(v.y), "r"(index), "r"(count)
+                 : "memory");
+}
+__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint32_t v) {
+    asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %2, %3;\n@p st.shared.u32 [%0], %1;\n}" ::"r"(address), "r"(v),
+                 "r"(index), "r"(count)
+                 : "memory");
+}
+__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint16_t v) {
+    asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %2, %3;\n@p st.shared.u16 [%0], %1;\n}" ::"r"(address), "h"(v),
+                 "r"(index), "r"(count)
+                 : "memory");
 }
 
 // The same value, of which the compiler knows nothing: what is computed from it inside a loop is not kept in registers
@@ -88,5 +145,77 @@ __device__ __forceinline__ void bulk_commit() {}
 template <int N> __device__ __forceinline__ void bulk_wait_read() {}
 __device__ __forceinline__ void fence_proxy_async() {}
 #endif
+
+// ---- from here on: sm_90 and later
+
+// Threads of a block that meet, a multiple of a warp; barrier 0 is the one of __syncthreads().
+__device__ __forceinline__ void group_barrier(uint32_t id, uint32_t threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Four 8x8 matrices of 16-bit elements, of which a lane has two neighbours of a column; lane l gives the address of row
+// l%8 of matrix l/8.
+__device__ __forceinline__ void matrix_store_x4_transposed(uint32_t address, const uint32_t (&r)[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r[0]),
+                 "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
+// ---- mbarriers: eight bytes of shared memory that count arrivals and bytes
+
+__device__ __forceinline__ void mbarrier_init(uint32_t barrier, uint32_t arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+// After the last mbarrier_init(), by the thread that called it.
+__device__ __forceinline__ void fence_mbarrier_init() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+// Arrives, and lets the phase wait for `bytes` of copies as well.
+__device__ __forceinline__ void mbarrier_expect(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+// Returns when the phase of that parity has ended; phases begin with parity 0.
+__device__ __forceinline__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
+    asm volatile("{\n"
+                 ".reg .pred ended;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+                 "@!ended bra again;\n"
+                 "}" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+// ---- bulk copies, global to shared, whose bytes an mbarrier counts
+
+__device__ __forceinline__ void bulk_load(uint32_t shared, const void *global, uint32_t bytes, uint32_t barrier) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared),
+        "l"(global), "r"(bytes), "r"(barrier)
+        : "memory");
+}
+
+// The box of a tensor with five axes that begins at these coordinates, the fastest axis first; cells outside the tensor
+// become zeros, and count. The map is a __grid_constant__ parameter of the kernel, or in global memory.
+__device__ __forceinline__ void tensor_load(uint32_t shared, const TensorMap *map, int32_t c, int32_t n, int32_t x,
+                                            int32_t y, int32_t z, uint32_t barrier) {
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(shared),
+                 "l"(map), "r"(c), "r"(n), "r"(x), "r"(y), "r"(z), "r"(barrier)
+                 : "memory");
+}
+__device__ __forceinline__ void prefetch_tensor_map(const TensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// ---- launches that overlap, where the later one is enqueued so
+
+// Until the launch before has ended and what it wrote can be read.
+__device__ __forceinline__ void wait_for_launch_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+// The next launch may begin once every block has called this or has ended.
+__device__ __forceinline__ void launch_next() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 } // namespace ct3d::cuda

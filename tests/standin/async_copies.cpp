@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <variant>
 #include <vector>
 
 namespace standin {
@@ -20,8 +21,8 @@ struct Copy {
 };
 
 struct Load {
-    Copy copy;
-    uint32_t barrier;
+    std::variant<Copy, TensorBox> what;
+    uint32_t bytes, barrier;
 };
 
 void carry_out(const Copy &c) {
@@ -29,6 +30,8 @@ void carry_out(const Copy &c) {
         std::memcpy(c.to, c.from, c.given);
     std::memset(static_cast<uint8_t *>(c.to) + c.given, 0, c.bytes - c.given);
 }
+
+void carry_out(const TensorBox &box) { copy(box); }
 
 // The copies of one thread, in groups.
 struct Queue {
@@ -108,10 +111,18 @@ void arrive(Barrier &b) {
 }
 
 void carry_out(const Load &load) {
-    carry_out(load.copy);
+    std::visit([](const auto &what) { carry_out(what); }, load.what);
     Barrier &b = barrier_at(load.barrier);
-    b.bytes -= load.copy.bytes;
+    b.bytes -= load.bytes;
     complete_phase(b);
+}
+
+void start(const Load &load) {
+    barrier_at(load.barrier);
+    if (draws.coin())
+        carry_out(load);
+    else
+        loads.push_back(load);
 }
 
 // One of the loads that are under way, whoever started it.
@@ -181,12 +192,12 @@ void bulk_load(uint32_t shared, const void *global, uint32_t bytes, uint32_t bar
     check_aligned("cp.async.bulk: shared address", shared, 16);
     check_aligned("cp.async.bulk: global address", number(global), 16);
     check_aligned("cp.async.bulk: size", bytes, 16);
-    barrier_at(barrier);
-    const Load load{{shared_pointer(shared, bytes), global, bytes, bytes}, barrier};
-    if (draws.coin())
-        carry_out(load);
-    else
-        loads.push_back(load);
+    start({Copy{shared_pointer(shared, bytes), global, bytes, bytes}, bytes, barrier});
+}
+
+void tensor_load(uint32_t shared, const void *map, const int32_t (&at)[tensor_axes], uint32_t barrier) {
+    const TensorBox box = tensor_box(shared, map, at);
+    start({box, bytes_of(box), barrier});
 }
 
 void barrier_init(uint32_t address, uint32_t count) {

@@ -3,6 +3,8 @@
 // only when it is waited for, so that a missing wait shows.
 #pragma once
 
+#include "tensor_map.hpp"
+
 #include <cstdint>
 
 namespace standin {
@@ -24,6 +26,7 @@ void fence_proxy_async();
 
 // cp.async.bulk into shared memory, which completes `bytes` of the barrier's transaction.
 void bulk_load(uint32_t shared, const void *global, uint32_t bytes, uint32_t barrier);
+void tensor_load(uint32_t shared, const void *map, const int32_t (&at)[tensor_axes], uint32_t barrier);
 
 void barrier_init(uint32_t barrier, uint32_t count);
 void barrier_expect(uint32_t barrier, uint32_t bytes); // arrives as well

@@ -12,6 +12,10 @@ namespace {
 
 using Work = std::function<void()>;
 
+struct alignas(64) Line { // as parameters may be aligned
+    unsigned char bytes[64];
+};
+
 void *host(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -42,6 +46,34 @@ bool fits(const CUfunc_st &function, standin::Grid grid, unsigned threads, unsig
            shared_bytes <= static_cast<unsigned>(function.dynamic_shared_bytes);
 }
 
+// Launches are one after the other, whether they may overlap or not.
+bool known(const CUlaunchConfig &config) {
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+        if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            return false;
+    return true;
+}
+
+CUresult launch(const CUlaunchConfig &config, CUfunction function, void **params, void **extra) {
+    if (!function || function->context != context_stack().back())
+        return CUDA_ERROR_INVALID_HANDLE;
+    const standin::Grid grid{config.gridDimX, config.gridDimY, config.gridDimZ};
+    const unsigned threads = config.blockDimX, shared_bytes = config.sharedMemBytes;
+    const CUstream stream = config.hStream;
+    if (!fits(*function, grid, threads, shared_bytes) || config.blockDimY != 1 || config.blockDimZ != 1 || extra ||
+        !known(config))
+        return CUDA_ERROR_INVALID_VALUE;
+    const size_t bytes = function->kernel->params_bytes;
+    std::vector<Line> copy(bytes / sizeof(Line) + 1);
+    std::memcpy(copy.data(), params[0], bytes);
+    const std::lock_guard lock(driver().mutex);
+    ++driver().seen.launches;
+    driver().seen.stream = stream;
+    return enqueue(stream, [kernel = function->kernel, grid, threads, shared_bytes, copy] {
+        standin::launch(*kernel, grid, threads, shared_bytes, copy.data());
+    });
+}
+
 } // namespace
 
 extern "C" {
@@ -49,19 +81,12 @@ extern "C" {
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned block_y,
                         unsigned block_z, unsigned shared_bytes, CUstream stream, void **params, void **extra) {
     STANDIN_CALL(context);
-    if (!function || function->context != context_stack().back())
-        return CUDA_ERROR_INVALID_HANDLE;
-    const standin::Grid grid{x, y, z};
-    if (!fits(*function, grid, threads, shared_bytes) || block_y != 1 || block_z != 1 || extra)
-        return CUDA_ERROR_INVALID_VALUE;
-    const auto *const given = static_cast<const unsigned char *>(params[0]);
-    const std::vector<unsigned char> copy(given, given + function->kernel->params_bytes);
-    const std::lock_guard lock(driver().mutex);
-    ++driver().seen.launches;
-    driver().seen.stream = stream;
-    return enqueue(stream, [kernel = function->kernel, grid, threads, shared_bytes, copy] {
-        standin::launch(*kernel, grid, threads, shared_bytes, copy.data());
-    });
+    return launch({x, y, z, threads, block_y, block_z, shared_bytes, stream, nullptr, 0}, function, params, extra);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra) {
+    STANDIN_CALL(context);
+    return launch(*config, function, params, extra);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {

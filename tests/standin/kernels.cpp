@@ -4,6 +4,7 @@
 #include "async_copies.hpp"
 #include "bad_access.hpp"
 #include "cuda_language.hpp"
+#include "warpgroup.hpp"
 
 #include <cstdlib>
 #include <numeric>
@@ -62,7 +63,9 @@ void launch(const Kernel &kernel, Grid grid, uint32_t threads, uint32_t dynamic_
         set_position(kernel.name, number);
         begin_shared(dynamic_shared_bytes);
         begin_copies(threads);
+        begin_products(threads);
         run_block(threads, warp, kernel.entry, params);
+        end_products();
         end_copies();
         end_shared();
     }

@@ -9,12 +9,24 @@
 
 namespace ct3d::cuda {
 
+struct TensorMap;
+
 inline uint32_t shared_address(const void *p) { return standin::shared_address(p); }
 
-inline uint4 load_shared(uint32_t address) {
-    if (address % sizeof(uint4) != 0)
-        standin::fault("shared address %u, must be a multiple of %zu", address, sizeof(uint4));
-    return *static_cast<const uint4 *>(standin::shared_pointer(address, sizeof(uint4)));
+template <class T> T &at_shared(uint32_t address) {
+    if (address % sizeof(T) != 0)
+        standin::fault("shared address %u, must be a multiple of %zu", address, sizeof(T));
+    return *static_cast<T *>(standin::shared_pointer(address, sizeof(T)));
+}
+
+inline uint4 load_shared(uint32_t address) { return at_shared<uint4>(address); }
+inline uint2 load_shared_pair(uint32_t address) { return at_shared<uint2>(address); }
+inline float load_shared_float(uint32_t address) { return at_shared<float>(address); }
+inline uint16_t load_shared_half(uint32_t address) { return at_shared<uint16_t>(address); }
+template <class T> void store_shared(uint32_t address, T value) { at_shared<T>(address) = value; }
+template <class T> void store_shared_below(int32_t index, int32_t count, uint32_t address, T value) {
+    if (index < count)
+        store_shared(address, value);
 }
 
 inline int32_t opaque(int32_t value) { return value; }
@@ -43,12 +55,27 @@ template <int N> void bulk_wait_read() { standin::wait_bulk(N); }
 template <int N> void bulk_wait() { standin::wait_bulk(N); }
 inline void fence_proxy_async() { standin::fence_proxy_async(); }
 
+inline void group_barrier(uint32_t id, uint32_t threads) { standin::barrier(id, threads); }
+inline void matrix_store_x4_transposed(uint32_t address, const uint32_t (&r)[4]) {
+    standin::stmatrix_x4(address, r, true);
+}
+
 inline void mbarrier_init(uint32_t barrier, uint32_t count) { standin::barrier_init(barrier, count); }
+inline void fence_mbarrier_init() {}
 inline void mbarrier_expect(uint32_t barrier, uint32_t bytes) { standin::barrier_expect(barrier, bytes); }
 inline void mbarrier_arrive(uint32_t barrier) { standin::barrier_arrive(barrier); }
 inline void mbarrier_wait(uint32_t barrier, uint32_t parity) { standin::barrier_wait(barrier, parity); }
 inline void bulk_load(uint32_t shared, const void *global, uint32_t bytes, uint32_t barrier) {
     standin::bulk_load(shared, global, bytes, barrier);
 }
+inline void tensor_load(uint32_t shared, const TensorMap *map, int32_t c, int32_t n, int32_t x, int32_t y, int32_t z,
+                        uint32_t barrier) {
+    standin::tensor_load(shared, map, {c, n, x, y, z}, barrier);
+}
+inline void prefetch_tensor_map(const TensorMap *) {}
+
+// A launch begins when the one before has ended.
+inline void wait_for_launch_before() {}
+inline void launch_next() {}
 
 } // namespace ct3d::cuda

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Turns a CUDA source into host C++ that registers its kernels: preprocessed by the host's compiler, then rewritten.
 
-rewrite.py SOURCE OUTPUT DEPFILE PTX COMPILER...   PTX takes the place of the ptx.cuh beside SOURCE.
+rewrite.py SOURCE OUTPUT DEPFILE STANDINS COMPILER...   The .cuh files in the folder STANDINS take the place of those of
+the same names beside SOURCE.
 """
 
 import os
@@ -12,20 +13,21 @@ import sys
 import tempfile
 
 
-def mirror(source, ptx, folder):
+def mirror(source, standins, folder):
     """The folder of the source, and the one above, as links: quoted includes look beside the file that has them."""
     here = os.path.dirname(source)
     os.mkdir(os.path.join(folder, "cuda"))
     for origin, copy in ((os.path.dirname(here), folder), (here, os.path.join(folder, "cuda"))):
         for name in os.listdir(origin):
-            path = os.path.join(origin, name)
+            path, standin = os.path.join(origin, name), os.path.join(standins, name)
             if os.path.isfile(path):
-                os.symlink(ptx if name == "ptx.cuh" else path, os.path.join(copy, name))
+                replaced = name.endswith(".cuh") and os.path.isfile(standin)
+                os.symlink(standin if replaced else path, os.path.join(copy, name))
 
 
-def preprocess(source, depfile, output, ptx, compiler):
+def preprocess(source, depfile, output, standins, compiler):
     with tempfile.TemporaryDirectory() as folder:
-        mirror(source, ptx, folder)
+        mirror(source, standins, folder)
         copy = os.path.join(folder, "cuda", os.path.basename(source))
         text = subprocess.run(compiler + ["-x", "c++", "-E", "-MD", "-MF", depfile, "-MT", output, copy], check=True,
                               stdout=subprocess.PIPE, text=True).stdout
@@ -62,8 +64,8 @@ def rewrite(text):
 
 
 def main():
-    source, output, depfile, ptx = sys.argv[1:5]
-    text = rewrite(preprocess(os.path.abspath(source), depfile, output, os.path.abspath(ptx), sys.argv[5:]))
+    source, output, depfile, standins = sys.argv[1:5]
+    text = rewrite(preprocess(os.path.abspath(source), depfile, output, os.path.abspath(standins), sys.argv[5:]))
     with open(output, "w") as file:
         file.write(text)
 

@@ -79,26 +79,43 @@ template <class Type> void multiply(void *const given[], uint64_t) {
         m.each_sum(lane, [&](uint32_t i, float &sum) { static_cast<const Operands *>(given[lane])->d[i] = sum; });
 }
 
-struct MatrixLoad {
+struct MatrixMove {
     uint32_t *r;
     uint32_t address;
 };
 
+void *matrix_row(void *const given[], uint32_t lane) {
+    const uint32_t address = static_cast<const MatrixMove *>(given[lane])->address;
+    if (address % 16 != 0)
+        fault("ldmatrix or stmatrix: the address of lane %u is %u, must be a multiple of 16", lane, address);
+    return shared_pointer(address, 16);
+}
+
 template <bool transposed> void load_matrices(void *const given[], uint64_t) {
     for (uint32_t i = 0; i < 4; ++i) {
         uint16_t matrix[8][8];
-        for (uint32_t row = 0; row < 8; ++row) {
-            const uint32_t address = static_cast<const MatrixLoad *>(given[8 * i + row])->address;
-            if (address % 16 != 0)
-                fault("ldmatrix: the address of lane %u is %u, must be a multiple of 16", 8 * i + row, address);
-            std::memcpy(matrix[row], shared_pointer(address, 16), 16);
-        }
+        for (uint32_t row = 0; row < 8; ++row)
+            std::memcpy(matrix[row], matrix_row(given, 8 * i + row), 16);
         for (uint32_t lane = 0; lane < lanes; ++lane) {
             const uint32_t group = lane / 4, pair = 2 * (lane % 4);
             const uint32_t low = transposed ? matrix[pair][group] : matrix[group][pair];
             const uint32_t high = transposed ? matrix[pair + 1][group] : matrix[group][pair + 1];
-            static_cast<const MatrixLoad *>(given[lane])->r[i] = low | high << 16;
+            static_cast<const MatrixMove *>(given[lane])->r[i] = low | high << 16;
         }
+    }
+}
+
+template <bool transposed> void store_matrices(void *const given[], uint64_t) {
+    for (uint32_t i = 0; i < 4; ++i) {
+        uint16_t matrix[8][8];
+        for (uint32_t lane = 0; lane < lanes; ++lane)
+            for (uint32_t e = 0; e < 2; ++e) {
+                const uint32_t group = lane / 4, member = 2 * (lane % 4) + e;
+                uint16_t &to = transposed ? matrix[member][group] : matrix[group][member];
+                to = static_cast<uint16_t>(static_cast<const MatrixMove *>(given[lane])->r[i] >> (16 * e));
+            }
+        for (uint32_t row = 0; row < 8; ++row)
+            std::memcpy(matrix_row(given, 8 * i + row), matrix[row], 16);
     }
 }
 
@@ -120,16 +137,14 @@ void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)
 }
 
 void ldmatrix_x4(uint32_t (&r)[4], uint32_t address, bool transposed) {
-    MatrixLoad load{r, address};
+    MatrixMove load{r, address};
     collective(whole_warp, &load, transposed ? load_matrices<true> : load_matrices<false>);
 }
 
-float half_to_float(uint16_t bits) {
-    const uint32_t sign = uint32_t{bits & 0x8000u} << 16, magnitude = uint32_t{bits & 0x7fffu} << 13;
-    const bool finite = (bits & 0x7c00) != 0x7c00;
-    const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f; // right for subnormals too
-    const uint32_t value = finite ? std::bit_cast<uint32_t>(scaled) : magnitude | 0x7f800000;
-    return std::bit_cast<float>(value | sign);
+void stmatrix_x4(uint32_t address, const uint32_t (&r)[4], bool transposed) {
+    uint32_t copy[] = {r[0], r[1], r[2], r[3]};
+    MatrixMove store{copy, address};
+    collective(whole_warp, &store, transposed ? store_matrices<true> : store_matrices<false>);
 }
 
 uint16_t float_to_half(float value) {

@@ -3,6 +3,7 @@
 #include "asan.hpp"
 #include "tensor_core.hpp"
 #include "warp.hpp"
+#include "warpgroup.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -205,6 +206,33 @@ void faults_are_reported(void **) {
             standin::fence_proxy_async();
             standin::bulk_store(target, shared_address(shared_ints()), 16);
             standin::commit_bulk();
+        });
+    });
+    expect_fault("without a fence", [] {
+        run_warps(4, [](uint32_t) {
+            float sums[4];
+            standin::warpgroup_multiply(standin::Product::f16, 8, sums, 0, 0, false);
+        });
+    });
+    expect_fault("has no swizzle", [] {
+        run_warps(4, [](uint32_t) {
+            float sums[4];
+            standin::fence_products();
+            standin::warpgroup_multiply(standin::Product::f16, 8, sums, 64, 64, false);
+            standin::commit_products();
+            standin::wait_products(0);
+        });
+    });
+    expect_fault("has ended before its wgmma", [] {
+        run_warps(4, [](uint32_t thread) {
+            if (thread % 32 == 0)
+                standin::commit_products();
+        });
+    });
+    expect_fault("there is no tensor map", [] {
+        run_warps(1, [](uint32_t) {
+            alignas(64) static const uint8_t map[standin::tensor_map_bytes] = {};
+            standin::tensor_load(shared_address(shared_ints()), map, {0, 0, 0, 0, 0}, shared_address(shared_ints()));
         });
     });
     if (!STANDIN_ASAN)

@@ -144,6 +144,21 @@ void ldmatrix_feeds_mma(void **) {
     });
 }
 
+// A lane's two neighbours of column lane/4 of each matrix, or of row lane/4, go to where ldmatrix takes them from.
+void stmatrix_undoes_ldmatrix(void **) {
+    for (const bool transposed : {false, true})
+        run_warps(1, [&](uint32_t lane) {
+            auto *const shared = static_cast<uint16_t *>(standin::dynamic_shared());
+            const uint32_t own = standin::shared_address(shared + (lane * 5 + 3) % 32 * 8);
+            const uint32_t given[] = {lane, lane << 16 | 7, ~lane, lane * 0x10001 + 5};
+            standin::stmatrix_x4(own, given, transposed);
+            uint32_t r[4];
+            standin::ldmatrix_x4(r, own, transposed);
+            for (uint32_t m = 0; m < 4; ++m)
+                assert_int_equal(r[m], given[m]);
+        });
+}
+
 void halves_are_converted(void **) {
     for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
         const uint32_t exponent = bits >> 10, fraction = bits & 0x3ff;
@@ -168,9 +183,10 @@ void halves_are_converted(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(f16_fragments),      cmocka_unit_test(bf16_fragments),
-        cmocka_unit_test(tf32_fragments),     cmocka_unit_test(ldmatrix_positions),
-        cmocka_unit_test(ldmatrix_feeds_mma), cmocka_unit_test(halves_are_converted),
+        cmocka_unit_test(f16_fragments),        cmocka_unit_test(bf16_fragments),
+        cmocka_unit_test(tf32_fragments),       cmocka_unit_test(ldmatrix_positions),
+        cmocka_unit_test(ldmatrix_feeds_mma),   cmocka_unit_test(stmatrix_undoes_ldmatrix),
+        cmocka_unit_test(halves_are_converted),
     };
     return cmocka_run_group_tests_name("standin_instructions", tests, nullptr, nullptr);
 }

@@ -8,6 +8,7 @@
 #include "driver.hpp"
 #include "few_outputs_kernel.hpp"
 #include "phase_gemm_kernel.hpp"
+#include "phase_wgmma_kernel.hpp"
 #include "portable_kernel.hpp"
 
 #include <cinttypes>
@@ -42,7 +43,12 @@ void device_info(int32_t index, ct3d_device_info &info) {
 int32_t threads(int32_t) { return 1; }
 
 std::span<const Candidate> candidates() {
-    static const Candidate list[] = {phase_gemm_candidate, few_outputs_candidate, direct_candidate, portable_candidate};
+    static const Candidate list[] = {
+#ifdef CT3D_CUDA_SM90
+        phase_wgmma_candidate,
+#endif
+        phase_gemm_candidate,  few_outputs_candidate, direct_candidate, portable_candidate,
+    };
     return list;
 }
 

@@ -39,4 +39,6 @@ __device__ __forceinline__ int64_t take_remainder(int64_t &n, int64_t d) {
     return remainder;
 }
 
+__device__ __forceinline__ int32_t floor_divide(int32_t n, int32_t d) { return n >= 0 ? n / d : -((d - 1 - n) / d); }
+
 } // namespace ct3d::cuda

@@ -9,8 +9,6 @@ namespace ct3d::cuda {
 
 namespace {
 
-__device__ __forceinline__ int32_t floor_divide(int32_t n, int32_t d) { return n >= 0 ? n / d : -((d - 1 - n) / d); }
-
 struct TapRange {
     int32_t begin, end;
 };

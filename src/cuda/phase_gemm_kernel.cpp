@@ -203,25 +203,8 @@ private:
     uint64_t weights_bytes_, input_bytes_; // of the workspace
 };
 
-std::string refusal(const Desc &d) {
-    constexpr int64_t most = 1 << 30; // of any extent, so that indices on an axis are 32-bit
-    if (d.op != Op::forward)
-        return "forward only";
-    if (d.dtype == Dtype::f64)
-        return "no f64 on tensor cores";
-    for (size_t a = 0; a < 3; ++a) {
-        if (d.stride[a] > phase_gemm_most_stride)
-            return "stride over " + std::to_string(phase_gemm_most_stride);
-        if (std::max({d.in[a], d.out[a], d.kernel[a] * d.dilation[a], d.pad_begin[a]}) > most)
-            return "an extent over 2^30";
-    }
-    if (std::max({d.batch, d.in_channels, d.out_channels}) > most)
-        return "batch or channels over 2^30";
-    return {};
-}
-
 Offer consider(const PlanContext &c) {
-    if (std::string reason = refusal(c.desc); !reason.empty())
+    if (std::string reason = gemm_refusal(c.desc); !reason.empty())
         return refuse(std::move(reason));
     const Device &on = device(c.device);
     const std::optional<GemmTiling> tiling = choose_gemm_tiling(c, on);

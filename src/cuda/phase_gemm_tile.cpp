@@ -248,7 +248,9 @@ private:
         const double cycle = std::max(1.0, issue_cycles / (busy * warps / schedulers));
         const double block_cycles =
             std::max((w.matrix + w.other) * cycle, w.matrix * matrix_cycles) * warps / schedulers;
-        const double compute = waves * busy * block_cycles / clock;
+        // What instructions wait for besides, measured too.
+        const double waits = t.row->math == GemmMath::f32 ? 1.5 : 1.2;
+        const double compute = waits * waves * busy * block_cycles / clock;
         const double x_bytes = static_cast<double>(element_size(d_.dtype)) * static_cast<double>(d_.x_elements());
         const double packing =
             gemm_takes_input(d_) ? 0
@@ -292,6 +294,23 @@ GemmMath gemm_math(const Desc &d) {
     default:
         return d.math == Math::tf32 ? GemmMath::tf32 : GemmMath::f32;
     }
+}
+
+std::string gemm_refusal(const Desc &d) {
+    constexpr int64_t most = 1 << 30; // of any extent, so that indices on an axis are 32-bit
+    if (d.op != Op::forward)
+        return "forward only";
+    if (d.dtype == Dtype::f64)
+        return "no f64 on tensor cores";
+    for (size_t a = 0; a < 3; ++a) {
+        if (d.stride[a] > phase_gemm_most_stride)
+            return "stride over " + std::to_string(phase_gemm_most_stride);
+        if (std::max({d.in[a], d.out[a], d.kernel[a] * d.dilation[a], d.pad_begin[a]}) > most)
+            return "an extent over 2^30";
+    }
+    if (std::max({d.batch, d.in_channels, d.out_channels}) > most)
+        return "batch or channels over 2^30";
+    return {};
 }
 
 std::optional<GemmTiling> choose_gemm_tiling(const PlanContext &context, const Device &device) {

@@ -50,6 +50,9 @@ int64_t gemm_low(const PhaseTable &, size_t axis, size_t phase);
 // Whether x can be multiplied as it is, if it is aligned to 16 bytes.
 bool gemm_takes_input(const Desc &);
 
+// Why a product by phases on tensor cores cannot be had, whatever the tile; empty where it can.
+std::string gemm_refusal(const Desc &);
+
 // The tiling with the least estimated time; none if there is none that fits the device.
 std::optional<GemmTiling> choose_gemm_tiling(const PlanContext &, const Device &);
 

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Forward as a matrix product per phase on the tensor cores of sm_90a, see phase_wgmma_params.hpp.
+#pragma once
+
+#include "phase_wgmma_last.cuh"
+#include "phase_wgmma_load.cuh"
+#include "phase_wgmma_spans.cuh"
+
+namespace ct3d::cuda {
+
+namespace {
+
+constexpr int multiplying_registers = 232, loading_registers = 40;
+// What the block has got at its launch is all there is.
+static_assert(wgmma_warpgroups * multiplying_registers + loading_registers <=
+              65536 / wgmma_threads / 8 * 8 * (wgmma_warpgroups + 1));
+
+template <GemmMath math, WgmmaResidues residues, int N, bool channels_last> class WgmmaBlock {
+public:
+    __device__ __forceinline__ WgmmaBlock(const PhaseWgmmaParams &params, const void *shared) : p(params), at(shared) {}
+
+    __device__ __forceinline__ void run() {
+        // Taken from one lane, so that the compiler knows it to be the same for all of a warp.
+        const int32_t warp = __shfl_sync(0xffffffff, static_cast<int32_t>(threadIdx.x) / 32, 0);
+        const int32_t warpgroup = warp / 4;
+        initialise();
+        if (warpgroup == wgmma_warpgroups) {
+            registers_less<loading_registers>();
+            wait_for_launch_before(); // what it has packed is read
+            if (warp % 4 == 0)
+                WgmmaEntryLoader<math>(p, at).run();
+            else if (warp % 4 == 1)
+                WgmmaStageLoader(p, at).run();
+        } else {
+            registers_more<multiplying_registers>();
+            if constexpr (channels_last)
+                write_last(warpgroup);
+            else
+                write_spans(warpgroup);
+        }
+    }
+
+private:
+    using Tile = WgmmaOutputTile<math, residues, N>;
+    using Multiplier = WgmmaMultiplier<math, residues, N>;
+
+    __device__ __forceinline__ void initialise() const {
+        if (threadIdx.x == 0) {
+            prefetch_tensor_map(&p.x);
+            initialise(WgmmaRing(at.entry_barriers(p.shared), p.shared.entries));
+            initialise(WgmmaRing(at.stage_barriers(p.shared), p.shared.stages));
+            fence_mbarrier_init();
+        }
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ static void initialise(const WgmmaRing &ring) {
+#pragma unroll 1
+        for (int32_t slot = 0; slot < ring.slots; ++slot) {
+            mbarrier_init(ring.filled(slot), 1);
+            mbarrier_init(ring.emptied(slot), wgmma_warpgroups * 4);
+        }
+    }
+
+    __device__ __forceinline__ void write_spans(int32_t warpgroup) const {
+        const WgmmaOperands &o = p.operands;
+        Multiplier multiplier(p, at, warpgroup);
+        Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
+        const WgmmaSpans<math, residues, N> spans(tile, at.staging(p.shared, warpgroup));
+#pragma unroll 1
+        for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
+            const WgmmaJob job = wgmma_job(p, index);
+            tile.begin(job);
+#pragma unroll 1
+            for (int32_t z = job.z; z < job.z_end; ++z) {
+#pragma unroll 1
+                for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
+                    if (has_output(o.axis[0], z, rz))
+                        write_plane(multiplier, spans, job, z, rz);
+                multiplier.leave(job, z);
+            }
+        }
+        spans.finish();
+    }
+
+    // Spans are of one residue of y, or of all.
+    __device__ __forceinline__ void write_plane(Multiplier &multiplier, const WgmmaSpans<math, residues, N> &spans,
+                                                const WgmmaJob &job, int32_t z, int32_t rz) const {
+        const WgmmaOperands &o = p.operands;
+        const int32_t together = p.out.row_spans ? 1 : job.y_residue_end - job.y_residue;
+#pragma unroll 1
+        for (int32_t first = job.y_residue; first < job.y_residue_end; first += together) {
+            bool begun = false;
+            bool fill = p.out.fill;
+#pragma unroll 1
+            for (int32_t ry = first; ry < first + together; ++ry)
+                fill |= !has_products(p, job, z, rz, ry);
+#pragma unroll 1
+            for (int32_t ry = first; ry < first + together; ++ry)
+                if (has_products(p, job, z, rz, ry))
+#pragma unroll 1
+                    for (int32_t pass = 0; pass < o.passes; ++pass) {
+                        multiplier.multiply(job, z, rz, ry, o.pass[pass]);
+                        if (!begun)
+                            spans.begin(fill);
+                        begun = true;
+                        spans.put(multiplier, o.pass[pass], z, rz, ry);
+                    }
+            if (!begun)
+                spans.begin(true);
+            spans.write(z, rz, first);
+        }
+    }
+
+    __device__ __forceinline__ void write_last(int32_t warpgroup) const {
+        const WgmmaOperands &o = p.operands;
+        Multiplier multiplier(p, at, warpgroup);
+        Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
+        WgmmaLast<math, residues, N> last(tile, at.staging(p.shared, warpgroup));
+#pragma unroll 1
+        for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
+            const WgmmaJob job = wgmma_job(p, index);
+            tile.begin(job);
+            last.begin();
+#pragma unroll 1
+            for (int32_t z = job.z; z < job.z_end; ++z) {
+#pragma unroll 1
+                for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz) {
+                    if (!has_output(o.axis[0], z, rz))
+                        continue;
+#pragma unroll 1
+                    for (int32_t ry = job.y_residue; ry < job.y_residue_end; ++ry) {
+                        const bool sums = has_products(p, job, z, rz, ry);
+                        if (sums)
+#pragma unroll 1
+                            for (int32_t pass = 0; pass < o.passes; ++pass) {
+                                multiplier.multiply(job, z, rz, ry, o.pass[pass]);
+                                last.put(multiplier, o.pass[pass], z, rz, ry);
+                            }
+#pragma unroll 1
+                        for (int32_t rx = 0; rx < o.axis[2].stride; ++rx)
+                            if (!sums || o.axis[2].phase[rx].taps == 0)
+                                last.put_bias(z, rz, ry, rx);
+                    }
+                }
+                multiplier.leave(job, z);
+            }
+        }
+    }
+
+    const PhaseWgmmaParams &p;
+    const WgmmaAddresses at;
+};
+
+} // namespace
+
+#define CT3D_WGMMA_LAYOUT(math, residues, n, layout, channels_last)                                                    \
+    extern "C" __global__ void __launch_bounds__(wgmma_threads, 1)                                                     \
+        ct3d_phase_wgmma_##math##_##residues##_##n##_##layout(const __grid_constant__ PhaseWgmmaParams p) {            \
+        extern __shared__ unsigned char shared[];                                                                      \
+        WgmmaBlock<GemmMath::math, WgmmaResidues::residues, n, channels_last>(p, shared).run();                        \
+    }
+#define CT3D_WGMMA_KERNEL(math, residues, n)                                                                           \
+    CT3D_WGMMA_LAYOUT(math, residues, n, ncdhw, false)                                                                 \
+    CT3D_WGMMA_LAYOUT(math, residues, n, ndhwc, true)
+
+} // namespace ct3d::cuda

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// The phase GEMM for sm_90a as a kernel of the backend: weights and input are packed, then multiplied.
+#include "phase_wgmma_kernel.hpp"
+
+#include "../arithmetic.hpp"
+#include "../report.hpp"
+#include "../status.hpp"
+#include "driver.hpp"
+#include "function.hpp"
+#include "phase_gemm_tile.hpp"
+#include "phase_wgmma_pack.hpp"
+#include "phase_wgmma_tile.hpp"
+#include "tensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace ct3d::cuda {
+
+namespace {
+
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+
+constexpr int64_t workspace_alignment = 256;
+
+const char *math_name(GemmMath math) {
+    constexpr const char *names[] = {"f16", "bf16", "tf32", "f32"};
+    return names[static_cast<size_t>(math)];
+}
+
+const char *image_name(GemmMath math) {
+    constexpr const char *names[] = {"phase_wgmma_f16", "phase_wgmma_bf16", "phase_wgmma_tf32", "phase_wgmma_f32"};
+    return names[static_cast<size_t>(math)];
+}
+
+std::string function_name(const WgmmaTiling &t) {
+    return std::string(t.row->kernel) + (t.out.channels_last ? "_ndhwc" : "_ncdhw");
+}
+
+// What the copy engine brings boxes from: [z][y][x][sample][channel], the latter being operands; strides in bytes.
+struct BoxSource {
+    uint64_t extents[5]; // fastest first
+    uint64_t strides[4];
+};
+
+BoxSource box_source(const Desc &d, int64_t channels, int64_t operand_bytes) {
+    const auto wide = [](int64_t value) { return static_cast<uint64_t>(value); };
+    const int64_t cell = channels * operand_bytes;
+    return {
+        {wide(channels), wide(d.batch), wide(d.in[2]), wide(d.in[1]), wide(d.in[0])},
+        {wide(d.in[0] * d.in[1] * d.in[2] * cell), wide(cell), wide(d.in[2] * cell), wide(d.in[1] * d.in[2] * cell)}};
+}
+
+CUtensorMapSwizzle swizzle_of(int32_t slab_bytes) {
+    switch (slab_bytes) {
+    case 128:
+        return CU_TENSOR_MAP_SWIZZLE_128B;
+    case 64:
+        return CU_TENSOR_MAP_SWIZZLE_64B;
+    default:
+        return CU_TENSOR_MAP_SWIZZLE_32B;
+    }
+}
+
+// Cells outside of the input are zero. Elements are not changed on the way: those of tf32 have been rounded before.
+TensorMap make_tensor_map(const WgmmaTiling &t, const BoxSource &source, const void *x) {
+    constexpr cuuint32_t all[5] = {1, 1, 1, 1, 1};
+    const auto natural = [](int32_t value) { return static_cast<cuuint32_t>(value); };
+    const cuuint32_t box[5] = {natural(t.operands.slab_elements), natural(t.tile.samples), natural(t.tile.box_x),
+                               natural(t.tile.box_y), 1};
+    const CUtensorMapDataType type =
+        t.row->math == GemmMath::tf32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    CUtensorMap map;
+    driver::cuTensorMapEncodeTiled(&map, type, 5, const_cast<void *>(x), source.extents, source.strides, box, all,
+                                   CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(t.operands.slab_bytes),
+                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    TensorMap result;
+    std::memcpy(&result, &map, sizeof result);
+    return result;
+}
+
+WgmmaJobs make_jobs(const WgmmaCuts &c) {
+    return {make_wide_divisor(c.y_residues), make_wide_divisor(c.z_residues), make_wide_divisor(c.row_tiles),
+            make_wide_divisor(c.groups),     make_wide_divisor(c.x),          make_wide_divisor(c.y),
+            make_wide_divisor(c.z),          make_wide_divisor(c.samples),    static_cast<int32_t>(c.z_planes),
+            static_cast<uint32_t>(c.jobs())};
+}
+
+class PhaseWgmmaKernel final : public Kernel {
+public:
+    PhaseWgmmaKernel(const PlanContext &c, const Device &device, const WgmmaTiling &t)
+        : device_(device), tiling_(t),
+          pack_(device, "phase_wgmma_pack", std::string("ct3d_phase_wgmma_pack_") + math_name(t.row->math)),
+          gemm_(device, image_name(t.row->math), function_name(t), static_cast<uint32_t>(t.shared_bytes)),
+          blocks_(std::min(static_cast<uint32_t>(device.multiprocessors), static_cast<uint32_t>(t.cuts.jobs()))) {
+        driver::cuTensorMapEncodeTiled.require();
+        set_params(c.desc);
+        set_inputs(c.desc);
+        set_pack_params(c.desc);
+    }
+
+    uint64_t workspace_size() const override { return weights_bytes_ + input_bytes_; }
+
+    void execute(const ct3d_buffers &b) const override {
+        const bool direct = takes_input_ && aligned(b.x, 16);
+        PhaseWgmmaParams p = params_;
+        unsigned char *const packed = static_cast<unsigned char *>(b.workspace) + weights_bytes_;
+        p.x = tensor_map(direct ? own_input_ : packed_input_, direct ? b.x : packed);
+        p.weights = b.workspace;
+        p.bias = b.bias;
+        p.y = b.y;
+        pack(b, packed, direct);
+        gemm_.launch_early(b.stream, {blocks_}, wgmma_threads, p);
+    }
+
+    void describe(Report &report) const override {
+        const WgmmaTile &t = tiling_.tile;
+        report.field("function", function_name(tiling_));
+        report.list("tile", std::array{t.samples, t.y, t.x});
+        report.list("box", std::array{t.box_y, t.box_x});
+        report.field("rows_split", static_cast<int>(t.second_y > 0));
+        report.field("slab_bytes", tiling_.operands.slab_bytes);
+        report.field("keep", tiling_.shared.keep);
+        report.field("entries", tiling_.shared.entries);
+        report.field("stages", tiling_.shared.stages);
+        report.field("stage_taps", tiling_.shared.stage_taps);
+        report.field("row_spans", tiling_.out.row_spans);
+        report.field("short_spans", tiling_.out.short_spans);
+        report.field("z_planes", tiling_.cuts.z_planes);
+        report.field("jobs", tiling_.cuts.jobs());
+        report.field("shared_bytes", tiling_.shared_bytes);
+    }
+
+private:
+    TensorMap tensor_map(const BoxSource &source, const void *x) const {
+        const Current current(device_);
+        return make_tensor_map(tiling_, source, x);
+    }
+
+    void pack(const ct3d_buffers &b, void *packed_x, bool direct) const {
+        WgmmaPackParams p = pack_params_;
+        p.x = b.x;
+        p.w = b.w;
+        p.packed_x = packed_x;
+        p.packed_weights = b.workspace;
+        const int64_t blocks = p.weight_blocks + (direct ? 0 : wgmma_input_blocks(tiling_.row->math, p));
+        pack_.launch(b.stream, {static_cast<uint32_t>(blocks)}, wgmma_pack_threads, p);
+    }
+
+    void set_params(const Desc &d) {
+        PhaseWgmmaParams &p = params_;
+        p.operands = tiling_.operands;
+        p.tile = tiling_.tile;
+        p.jobs = make_jobs(tiling_.cuts);
+        p.shared = tiling_.shared;
+        p.out = tiling_.out;
+        p.batch = static_cast<int32_t>(d.batch);
+    }
+
+    void set_inputs(const Desc &d) {
+        const WgmmaOperands &o = tiling_.operands;
+        const int64_t bytes = wgmma_operand_bytes(tiling_.row->math), cell = wgmma_packed_cell(d, o);
+        takes_input_ = wgmma_takes_input(d);
+        own_input_ = box_source(d, d.in_channels, bytes);
+        packed_input_ = box_source(d, cell / bytes, bytes);
+        input_bytes_ = static_cast<uint64_t>(d.batch * d.in[0] * d.in[1] * d.in[2] * cell);
+        weights_bytes_ = static_cast<uint64_t>(
+            round_up(d.groups * o.row_tiles * wgmma_stages(o) * o.stage_bytes, workspace_alignment));
+    }
+
+    void set_pack_params(const Desc &d) {
+        const WeightStrides w = weight_strides(d);
+        const ActivationStrides x = input_strides(d);
+        WgmmaPackParams &p = pack_params_;
+        p.operands = tiling_.operands;
+        p.w_in = w.ci;
+        p.w_out = w.co;
+        std::ranges::copy(std::array{w.z, w.y, w.x}, p.w_step);
+        p.x_sample = x.n;
+        p.x_channel = x.c;
+        p.x_cell = x.x;
+        p.cells = d.in[0] * d.in[1] * d.in[2];
+        p.batch = static_cast<int32_t>(d.batch);
+        p.channels_last = d.layout == Layout::ndhwc;
+        p.weight_blocks = static_cast<uint32_t>(wgmma_weight_blocks(p.operands));
+    }
+
+    const Device &device_;
+    const WgmmaTiling tiling_;
+    const Function pack_, gemm_;
+    const uint32_t blocks_;
+    PhaseWgmmaParams params_{};
+    WgmmaPackParams pack_params_{};
+    BoxSource own_input_{}, packed_input_{}; // x as it is, and packed
+    bool takes_input_ = false;
+    uint64_t weights_bytes_ = 0, input_bytes_ = 0; // of the workspace
+};
+
+std::string refusal(const PlanContext &c) {
+    for (const AxisTable &axis : c.phases.axis)
+        if (axis.phases.empty())
+            return "no tap reaches an output";
+    return gemm_refusal(c.desc);
+}
+
+Offer consider(const PlanContext &c) {
+    if (std::string reason = refusal(c); !reason.empty())
+        return refuse(std::move(reason));
+    const Device &on = device(c.device);
+    if (on.compute_capability() != 90)
+        return refuse("for compute capability 9.0 only");
+    const std::optional<WgmmaTiling> tiling = choose_wgmma_tiling(c, on);
+    if (!tiling)
+        return refuse("no tile fits in shared memory with a packed input of at most twice the input");
+    return {"", tiling->seconds,
+            [&c, &on, tiling = *tiling] { return std::make_unique<PhaseWgmmaKernel>(c, on, tiling); }};
+}
+
+} // namespace
+
+const Candidate phase_wgmma_candidate{"phase_wgmma", consider};
+
+} // namespace ct3d::cuda

@@ -198,8 +198,10 @@ struct Stage {
 void expect_row(const Case &c, const WgmmaOperands &o, const Tensors &t, const Stage &s, int32_t row, int plane,
                 uint8_t *at) {
     const bool paired = c.residues == WgmmaResidues::paired;
-    if (!paired && row % 16 >= o.warp_channels)
-        return; // not used
+    if (!paired && row % 16 >= o.warp_channels) { // without an output channel
+        std::memset(at + row * c.slab_bytes, untouched, static_cast<size_t>(c.slab_bytes));
+        return;
+    }
     const int32_t out = (4 * s.tile + row / 16) * o.warp_channels + (paired ? row % 8 : row % 16);
     const int32_t kx = s.kx[paired ? row / 8 % 2 : 0];
     if (out >= c.out_channels)

@@ -141,6 +141,12 @@ struct Tensor {
     }
 };
 
+void use_driver() {
+    static CUctx_st context{};
+    standin::driver().initialised = true;
+    standin::context_stack().assign(1, &context);
+}
+
 void check_box(Tensor &tensor, uint32_t slab_bytes, const int32_t (&first)[5]) {
     Tensor::Description description;
     description.box[0] = slab_bytes / 2;
@@ -174,7 +180,7 @@ void check_box(Tensor &tensor, uint32_t slab_bytes, const int32_t (&first)[5]) {
 }
 
 void boxes_are_loaded(void **) {
-    standin::driver().initialised = true;
+    use_driver();
     Tensor tensor;
     for (const uint32_t slab_bytes : {32u, 64u, 128u}) {
         check_box(tensor, slab_bytes, {0, 0, 0, 0, 0});
@@ -187,7 +193,7 @@ void boxes_are_loaded(void **) {
 }
 
 void tensors_that_no_copy_takes(void **) {
-    standin::driver().initialised = true;
+    use_driver();
     static Tensor tensor;
     using Change = void (*)(Tensor::Description &);
     static constexpr Change changes[] = {

@@ -43,14 +43,8 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
 __device__ __forceinline__ void store_shared(uint32_t address, uint2 v) {
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(v.x), "r"(v.y) : "memory");
 }
-__device__ __forceinline__ void store_shared(uint32_t address, uint32_t v) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
-}
 __device__ __forceinline__ void store_shared(uint32_t address, float v) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
-}
-__device__ __forceinline__ void store_shared(uint32_t address, uint16_t v) {
-    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(v) : "memory");
 }
 
 // Where index < count; without a branch.
@@ -215,7 +209,5 @@ __device__ __forceinline__ void prefetch_tensor_map(const TensorMap *map) {
 
 // Until the launch before has ended and what it wrote can be read.
 __device__ __forceinline__ void wait_for_launch_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-// The next launch may begin once every block has called this or has ended.
-__device__ __forceinline__ void launch_next() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 } // namespace ct3d::cuda

@@ -76,6 +76,5 @@ inline void prefetch_tensor_map(const TensorMap *) {}
 
 // A launch begins when the one before has ended.
 inline void wait_for_launch_before() {}
-inline void launch_next() {}
 
 } // namespace ct3d::cuda

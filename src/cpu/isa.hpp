@@ -29,6 +29,21 @@ template <class T> struct TileTask {
 
 template <class T> using TileFn = void (*)(const TileTask<T> &);
 
+// A tile of two residues of x that read the same inputs, written by turns past the caches: out[row][2 * lane +
+// residue].
+template <class T> struct PairTask {
+    const T *x;    // lane 0 of input channel 0
+    const T *w[2]; // packed weights of the tap, by residue: [channel][row]
+    int64_t channels;
+    int64_t channel_stride; // of x
+    int64_t rows;           // that are written
+    const T *bias;          // by row
+    T *out;                 // aligned to a cache line, as are its rows
+    int64_t out_stride;     // from one row to the next
+};
+
+template <class T> using PairFn = void (*)(const PairTask<T> &);
+
 struct TileShape {
     size_t rows;
     size_t vectors; // the most for that many rows; tiles exist for 1 .. vectors
@@ -38,6 +53,7 @@ template <class T> struct TileSet {
     size_t lanes;                      // of a vector
     std::span<const TileShape> shapes; // by falling rows, ending with 1
     TileFn<T> (*find)(size_t rows, size_t vectors);
+    PairFn<T> (*find_pair)(size_t vectors); // with as many rows as the first shape
 };
 
 // Runs of outputs along x, one per channel: output q of channel c is

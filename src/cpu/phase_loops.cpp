@@ -126,6 +126,60 @@ template <class T, size_t I = 0> TileFn<T> find_tile(size_t rows, size_t vectors
     return nullptr;
 }
 
+// Elements of two vectors by turns, from the `half`-th half of each.
+template <class T, int half, int... I> typename Vector<T>::type
+by_turns(typename Vector<T>::type a, typename Vector<T>::type b, std::integer_sequence<int, I...>) {
+    constexpr int lanes = Vector<T>::lanes;
+    return __builtin_shufflevector(a, b, (half * lanes / 2 + I / 2 + I % 2 * lanes)...);
+}
+
+// Two vectors by turns past the caches, to 2 * lanes elements.
+template <class T> void stream_by_turns(T *out, typename Vector<T>::type a, typename Vector<T>::type b) {
+    constexpr auto order = std::make_integer_sequence<int, static_cast<int>(Vector<T>::lanes)>{};
+    stream(out, by_turns<T, 0>(a, b, order));
+    stream(out + Vector<T>::lanes, by_turns<T, 1>(a, b, order));
+}
+
+// As many sums as in a tile, of half the rows at a time.
+template <class T, size_t V> void pair(const PairTask<T> &t) {
+    using Vec = Vector<T>;
+    constexpr size_t most = shapes[0].rows, rows = most / 2;
+    for (size_t first = 0; first < most; first += rows) {
+        typename Vec::type sum[rows][2][V] = {};
+        const T *x = t.x, *even = t.w[0] + first, *odd = t.w[1] + first;
+        for (int64_t c = 0; c < t.channels; ++c, x += t.channel_stride, even += most, odd += most) {
+            typename Vec::type v[V];
+#pragma GCC unroll 8
+            for (size_t j = 0; j < V; ++j)
+                v[j] = Vec::load(x + j * Vec::lanes);
+#pragma GCC unroll 8
+            for (size_t i = 0; i < rows; ++i)
+#pragma GCC unroll 8
+                for (size_t j = 0; j < V; ++j) {
+                    sum[i][0][j] += even[i] * v[j];
+                    sum[i][1][j] += odd[i] * v[j];
+                }
+        }
+#pragma GCC unroll 8
+        for (size_t i = 0; i < rows; ++i) {
+            const auto row = static_cast<int64_t>(first + i);
+            if (row < t.rows)
+#pragma GCC unroll 8
+                for (size_t j = 0; j < V; ++j)
+                    stream_by_turns<T>(t.out + row * t.out_stride + 2 * j * Vec::lanes, sum[i][0][j] + t.bias[row],
+                                       sum[i][1][j] + t.bias[row]);
+        }
+    }
+}
+
+template <class T, size_t V = 1> PairFn<T> find_pair(size_t vectors) {
+    if (vectors == V)
+        return pair<T, V>;
+    if constexpr (V < shapes[0].vectors)
+        return find_pair<T, V + 1>(vectors);
+    return nullptr;
+}
+
 // Stands for the sums of a residue without taps; a run never has more outputs of one residue than a tile has lanes.
 template <class T> constexpr T zeros[8 * Vector<T>::lanes] = {};
 
@@ -193,13 +247,6 @@ template <class E> void fill(E *out, int64_t count, E value, bool stream) {
                     static_cast<size_t>(std::min(buffer.most, count - first)) * sizeof(E));
 }
 
-// Elements of two vectors by turns, from the `half`-th half of each.
-template <class T, int half, int... I> typename Vector<T>::type
-by_turns(typename Vector<T>::type a, typename Vector<T>::type b, std::integer_sequence<int, I...>) {
-    constexpr int lanes = Vector<T>::lanes;
-    return __builtin_shufflevector(a, b, (half * lanes / 2 + I / 2 + I % 2 * lanes)...);
-}
-
 // The commonest run, from registers past the caches: two residues, no conversion, whole vectors, an aligned output.
 template <class T> bool stream_pairs(const EmitTask<T> &t, int64_t channel, T *out) {
     using Vec = Vector<T>;
@@ -207,14 +254,10 @@ template <class T> bool stream_pairs(const EmitTask<T> &t, int64_t channel, T *o
     if (t.stride != 2 || !t.sums[0] || !t.sums[1] || count % (2 * Vec::lanes) != 0 ||
         reinterpret_cast<uintptr_t>(out) % cache_line != 0)
         return false;
-    constexpr auto order = std::make_integer_sequence<int, static_cast<int>(Vec::lanes)>{};
     const T *even = t.sums[0] + channel * t.sums_stride, *odd = t.sums[1] + channel * t.sums_stride;
     const T bias = t.bias[channel];
-    for (size_t j = 0; j < count / 2; j += Vec::lanes) {
-        const typename Vec::type a = Vec::load(even + j) + bias, b = Vec::load(odd + j) + bias;
-        stream(out + 2 * j, by_turns<T, 0>(a, b, order));
-        stream(out + 2 * j + Vec::lanes, by_turns<T, 1>(a, b, order));
-    }
+    for (size_t j = 0; j < count / 2; j += Vec::lanes)
+        stream_by_turns<T>(out + 2 * j, Vec::load(even + j) + bias, Vec::load(odd + j) + bias);
     return true;
 }
 
@@ -310,8 +353,8 @@ PackFn<double> pack_f64(Dtype) { return pack<double, double>; }
 } // namespace
 
 const PhaseLoops<float> phase_loops_f32{
-    {Vector<float>::lanes, shapes, find_tile<float>}, emit_f32, stage_f32, pack_f32, finish};
+    {Vector<float>::lanes, shapes, find_tile<float>, find_pair<float>}, emit_f32, stage_f32, pack_f32, finish};
 const PhaseLoops<double> phase_loops_f64{
-    {Vector<double>::lanes, shapes, find_tile<double>}, emit_f64, stage_f64, pack_f64, finish};
+    {Vector<double>::lanes, shapes, find_tile<double>, find_pair<double>}, emit_f64, stage_f64, pack_f64, finish};
 
 } // namespace ct3d::cpu::CT3D_ISA

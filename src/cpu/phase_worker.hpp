@@ -62,6 +62,7 @@ template <class T> struct PhaseJob {
           w(weight_strides(desc)), taps(desc.kernel[0] * desc.kernel[1] * desc.kernel[2]) {
         for (int64_t v = 1; v <= g.tile_vectors; ++v)
             tiles.push_back(loops<T>().tiles.find(static_cast<size_t>(g.tile_rows), static_cast<size_t>(v)));
+        pairs = writes_pairs();
     }
 
     const Desc desc;
@@ -71,6 +72,14 @@ template <class T> struct PhaseJob {
     const WeightStrides w;
     const int64_t taps;           // of the kernel
     std::vector<TileFn<T>> tiles; // by vectors, from 1
+    bool pairs;                   // both residues of x read one tap of the same inputs and are streamed unconverted
+
+private:
+    bool writes_pairs() const {
+        return geometry.folded && geometry.stream_rows && desc.layout == Layout::ncdhw &&
+               element_size(desc.dtype) == sizeof(T) && desc.stride[2] == 2 && phases.axis[2].phases.size() == 2 &&
+               static_cast<size_t>(geometry.tile_rows) == loops<T>().tiles.shapes[0].rows;
+    }
 };
 
 template <class T> class PhaseWorker {
@@ -233,6 +242,8 @@ private:
         const Channels channels{first, std::min(blocks.end * g_.tile_rows, job_.desc.out_channels_per_group()) - first};
         if (g_.prefetch)
             for_rows(y, lanes, [&](unsigned char *row, Range, Range outputs) { prefetch(row, outputs, channels); });
+        if (unsigned char *out = pairs_of(y, lanes, first))
+            return write_pairs(out, lanes, blocks);
         for (int64_t block = blocks.begin; block < blocks.end; ++block)
             multiply(lanes, block, (block - blocks.begin) * g_.tile_rows * g_.tile_lanes());
         write(y, lanes, channels);
@@ -249,6 +260,37 @@ private:
             if (out && begin < end)
                 body(out, Range{start + begin, start + end},
                      Range{begin * stride, std::min(end * stride, job_.desc.out[2])});
+        }
+    }
+
+    // Where the tile's outputs of a channel begin if it can be written in pairs, else null: it is part of a row, and
+    // all its vectors are whole and aligned.
+    unsigned char *pairs_of(const AxisPhase &y, Range lanes, int64_t channel) const {
+        const int64_t row = lanes.begin / g_.width, column = lanes.begin % g_.width, count = lanes.end - lanes.begin;
+        if (!job_.pairs || column + count > g_.columns || count % g_.lanes != 0 ||
+            2 * (column + count) > job_.desc.out[2] || job_.y.c * element_size_ % cache_line != 0)
+            return nullptr;
+        unsigned char *const out = output_row(row, y.first_out);
+        if (!out)
+            return nullptr;
+        unsigned char *const first = out + (channel * job_.y.c + 2 * column) * element_size_;
+        return reinterpret_cast<uintptr_t>(first) % cache_line == 0 ? first : nullptr;
+    }
+
+    void write_pairs(unsigned char *out, Range lanes, Range blocks) const {
+        const int64_t channels = job_.desc.in_channels_per_group();
+        const PairFn<T> pair = loops<T>().tiles.find_pair(static_cast<size_t>((lanes.end - lanes.begin) / g_.lanes));
+        for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+            const T *const weights = weights_ + block * job_.taps * channels * g_.tile_rows;
+            const int64_t channel = block * g_.tile_rows, step = (channel - blocks.begin * g_.tile_rows) * job_.y.c;
+            pair({x_ + x_offsets_[first_tap_[0]],
+                  {weights + w_offsets_[first_tap_[0]], weights + w_offsets_[first_tap_[1]]},
+                  channels,
+                  x_stride_,
+                  std::min(g_.tile_rows, job_.desc.out_channels_per_group() - channel),
+                  bias_ + channel,
+                  reinterpret_cast<T *>(out + step * element_size_),
+                  job_.y.c});
         }
     }
 

@@ -29,8 +29,8 @@ template <class T> struct TileTask {
 
 template <class T> using TileFn = void (*)(const TileTask<T> &);
 
-// A tile of two residues of x that read the same inputs, written by turns past the caches: out[row][2 * lane +
-// residue].
+// A tile of two residues of x that read the same inputs, written by turns past the caches, as
+//     out[row][2 * lane + residue].
 template <class T> struct PairTask {
     const T *x;    // lane 0 of input channel 0
     const T *w[2]; // packed weights of the tap, by residue: [channel][row]

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int64_t pack_warps = 4096; // so many hide the latency of reading weights
 
-const char *math_name(GemmMath math) {
-    constexpr const char *names[] = {"f16", "bf16", "tf32", "f32"};
-    return names[static_cast<size_t>(math)];
-}
-
 GemmAxis make_axis(const PlanContext &c, const GemmTiling &t, size_t a) {
     const AxisTable &table = c.phases.axis[a];
     GemmAxis axis{};
@@ -60,7 +55,8 @@ GemmChannels make_channels(const Desc &d, const GemmTiling &t) {
 class PhaseGemmKernel final : public Kernel {
 public:
     PhaseGemmKernel(const PlanContext &c, const Device &device, const GemmTiling &t)
-        : tiling_(t), pack_(device, "phase_gemm_pack", std::string("ct3d_phase_gemm_pack_") + math_name(t.row->math)),
+        : tiling_(t),
+          pack_(device, "phase_gemm_pack", std::string("ct3d_phase_gemm_pack_") + gemm_math_name(t.row->math)),
           gemm_(device, t.row->image, t.row->kernel, static_cast<uint32_t>(t.shared_bytes)) {
         set_params(c);
         set_inputs(c);

@@ -27,11 +27,6 @@ constexpr GemmTileRow rows[] = {
 };
 #undef CT3D_GEMM_ROW
 
-// The largest part of `extent` up to `most`, such that all parts are about as large.
-int64_t even_part(int64_t extent, int64_t most) {
-    return ceil_div(extent, ceil_div(extent, std::clamp<int64_t>(most, 1, extent)));
-}
-
 class Tiler {
 public:
     Tiler(const PlanContext &context, const Device &device) : c_(context), d_(context.desc), device_(device) {
@@ -186,22 +181,8 @@ private:
         return t.shared_bytes <= device_.shared_bytes_per_block;
     }
 
-    // Taps that a block multiplies, on average over the tiles: those that no index of a tile reads are skipped.
     double taps_read(size_t a, const GemmTiling &t) const {
-        constexpr int64_t few = 64; // tiles; among many those at the borders do not count
-        const AxisTable &axis = c_.phases.axis[a];
-        double taps = 0;
-        if (t.tiles[a] > few) {
-            for (const AxisPhase &f : axis.phases)
-                taps += static_cast<double>(f.taps);
-            return taps;
-        }
-        for (const AxisPhase &f : axis.phases)
-            for (int64_t first = 0; first < lattice_[a]; first += t.tile[a]) {
-                const Range r = valid_taps(axis, f, first, std::min(first + t.tile[a], lattice_[a]), d_.in[a]);
-                taps += static_cast<double>(std::max<int64_t>(r.end - r.begin, 0));
-            }
-        return taps / static_cast<double>(t.tiles[a]);
+        return gemm_taps_read(c_.phases.axis[a], lattice_[a], t.tile[a], d_.in[a]);
     }
 
     // Warp instructions of a block that has taps, besides those on tensor cores, and those. The weights of the terms
@@ -283,6 +264,31 @@ int64_t gemm_low(const PhaseTable &table, size_t a, size_t phase) {
 bool gemm_takes_input(const Desc &d) {
     const int64_t bytes = static_cast<int64_t>(element_size(d.dtype));
     return bytes == 2 && d.layout == Layout::ndhwc && d.in_channels_per_group() * bytes % 16 == 0;
+}
+
+int64_t even_part(int64_t extent, int64_t most) {
+    return ceil_div(extent, ceil_div(extent, std::clamp<int64_t>(most, 1, extent)));
+}
+
+const char *gemm_math_name(GemmMath math) {
+    constexpr const char *names[] = {"f16", "bf16", "tf32", "f32"};
+    return names[static_cast<size_t>(math)];
+}
+
+double gemm_taps_read(const AxisTable &axis, int64_t lattice, int64_t positions, int64_t in) {
+    constexpr int64_t few = 64; // tiles; among many those at the borders do not count
+    const int64_t tiles = ceil_div(lattice, positions);
+    double taps = 0;
+    for (const AxisPhase &f : axis.phases) {
+        if (tiles > few)
+            taps += static_cast<double>(f.taps * tiles);
+        else
+            for (int64_t first = 0; first < lattice; first += positions) {
+                const Range r = valid_taps(axis, f, first, std::min(first + positions, lattice), in);
+                taps += static_cast<double>(std::max<int64_t>(r.end - r.begin, 0));
+            }
+    }
+    return taps / static_cast<double>(tiles);
 }
 
 GemmMath gemm_math(const Desc &d) {

@@ -42,7 +42,17 @@ struct GemmTiling {
     double seconds; // estimated
 };
 
+// The largest part of `extent` up to `most`, such that all parts are about as large.
+int64_t even_part(int64_t extent, int64_t most);
+
 GemmMath gemm_math(const Desc &);
+
+// As it stands in the names of kernels.
+const char *gemm_math_name(GemmMath);
+
+// Taps of all residues that some position of a tile reads inside the input, on average over the tiles: the others are
+// skipped.
+double gemm_taps_read(const AxisTable &, int64_t lattice, int64_t positions, int64_t in);
 
 // Input index of the first cell of a box at lattice index 0, for a phase of an axis.
 int64_t gemm_low(const PhaseTable &, size_t axis, size_t phase);

@@ -31,23 +31,6 @@ template <class... Others> double together(double first, Others... others) {
 // row, at 128 bytes a cycle.
 double instruction_cycles(double n) { return std::max(n / 2, (wgmma_rows + n) * wgmma_step_bytes / 128); }
 
-// Taps that some of `positions` positions read, of all residues, on average over the tiles.
-double taps_read(const AxisTable &axis, int64_t lattice, int64_t positions, int64_t in) {
-    constexpr int64_t few = 64; // tiles; among many those at the borders do not count
-    const int64_t tiles = ceil_div(lattice, positions);
-    double taps = 0;
-    for (const AxisPhase &f : axis.phases) {
-        if (tiles > few)
-            taps += real(f.taps * tiles);
-        else
-            for (int64_t first = 0; first < lattice; first += positions) {
-                const Range r = valid_taps(axis, f, first, std::min(first + positions, lattice), in);
-                taps += real(std::max<int64_t>(r.end - r.begin, 0));
-            }
-    }
-    return taps / real(tiles);
-}
-
 // Of all taps of an axis, those of the job that has the most. That job counts even among many, since a block often gets
 // jobs of the same residue only.
 double worst_share(const WgmmaAxis &axis, int64_t residues) {
@@ -70,11 +53,11 @@ double WgmmaCost::jobs(const WgmmaCuts &c) {
 }
 
 double WgmmaCost::plane_taps() const {
-    return taps_read(c_.phases.axis[0], ceil_div(d_.out[0], d_.stride[0]), 1, d_.in[0]);
+    return gemm_taps_read(c_.phases.axis[0], ceil_div(d_.out[0], d_.stride[0]), 1, d_.in[0]);
 }
 
 double WgmmaCost::row_taps(const WgmmaTiling &t) const {
-    return taps_read(c_.phases.axis[1], t.operands.axis[1].lattice, t.tile.y + t.tile.second_y, d_.in[1]);
+    return gemm_taps_read(c_.phases.axis[1], t.operands.axis[1].lattice, t.tile.y + t.tile.second_y, d_.in[1]);
 }
 
 // With few slots, latency: a slot is loaded again only when it has been emptied.

@@ -24,16 +24,6 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
 
 constexpr int64_t workspace_alignment = 256;
 
-const char *math_name(GemmMath math) {
-    constexpr const char *names[] = {"f16", "bf16", "tf32", "f32"};
-    return names[static_cast<size_t>(math)];
-}
-
-const char *image_name(GemmMath math) {
-    constexpr const char *names[] = {"phase_wgmma_f16", "phase_wgmma_bf16", "phase_wgmma_tf32", "phase_wgmma_f32"};
-    return names[static_cast<size_t>(math)];
-}
-
 std::string function_name(const WgmmaTiling &t) {
     return std::string(t.row->kernel) + (t.out.channels_last ? "_ndhwc" : "_ncdhw");
 }
@@ -91,8 +81,9 @@ class PhaseWgmmaKernel final : public Kernel {
 public:
     PhaseWgmmaKernel(const PlanContext &c, const Device &device, const WgmmaTiling &t)
         : device_(device), tiling_(t),
-          pack_(device, "phase_wgmma_pack", std::string("ct3d_phase_wgmma_pack_") + math_name(t.row->math)),
-          gemm_(device, image_name(t.row->math), function_name(t), static_cast<uint32_t>(t.shared_bytes)),
+          pack_(device, "phase_wgmma_pack", std::string("ct3d_phase_wgmma_pack_") + gemm_math_name(t.row->math)),
+          gemm_(device, (std::string("phase_wgmma_") + gemm_math_name(t.row->math)).c_str(), function_name(t),
+                static_cast<uint32_t>(t.shared_bytes)),
           blocks_(std::min(static_cast<uint32_t>(device.multiprocessors), static_cast<uint32_t>(t.cuts.jobs()))) {
         driver::cuTensorMapEncodeTiled.require();
         set_params(c.desc);

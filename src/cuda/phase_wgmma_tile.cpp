@@ -39,11 +39,6 @@ constexpr int64_t short_bytes = 512; // of a span, for which one bulk copy costs
 int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
 double real(int64_t value) { return static_cast<double>(value); }
 
-// The largest part of `extent` up to `most`, such that all parts are about as large.
-int64_t even_part(int64_t extent, int64_t most) {
-    return ceil_div(extent, ceil_div(extent, std::clamp<int64_t>(most, 1, extent)));
-}
-
 // Eight channels that write `width` bytes each: the accesses that they take, for each one that they need.
 int64_t conflicts_of(int64_t channel_bytes, int64_t width) {
     constexpr int64_t unit = 16, units = 8; // of the banks
@@ -186,7 +181,6 @@ private:
         t.out.x = y_.x;
         t.out.channels_last = d_.layout == Layout::ndhwc;
         t.out.row_spans = row_spans;
-        t.conflicts = 1;
         if (t.out.channels_last) {
             const int element = static_cast<int>(element_);
             t.out.vectors = y_.x * element % 16 == 0 && t.operands.out_channels * element % 16 == 0;
@@ -239,11 +233,11 @@ private:
     // Spread such that the lanes of a warp, which write eight channels, find them in different banks.
     void set_span_bytes(WgmmaTiling &t, int64_t least) const {
         const int64_t width = t.out.vectors ? 4 * 2 * d_.stride[2] * element_ : 16; // that four lanes write
-        t.conflicts = std::numeric_limits<int64_t>::max();
+        int64_t fewest = std::numeric_limits<int64_t>::max();
         for (int64_t bytes = least; bytes < least + 128; bytes += 16)
             if (const int64_t conflicts = conflicts_of(int64_t{t.out.channel_spans.value} * bytes, width);
-                conflicts < t.conflicts) {
-                t.conflicts = conflicts;
+                conflicts < fewest) {
+                fewest = conflicts;
                 t.out.span_bytes = narrow(bytes);
             }
     }

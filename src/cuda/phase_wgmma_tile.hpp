@@ -33,7 +33,6 @@ struct WgmmaTiling {
     WgmmaShared shared;
     WgmmaOutput out;
     WgmmaCuts cuts;
-    int64_t conflicts;    // accesses that writing a vector or element to the spans takes, for each one that it needs
     int64_t shared_bytes; // of a block
     double seconds;       // estimated
 };

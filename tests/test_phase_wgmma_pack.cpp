@@ -48,11 +48,6 @@ Case draw_case(GemmMath math, WgmmaResidues residues, int32_t slab_bytes) {
         c.dilation[a] = draw(1, 2);
         c.padding[a] = draw(0, 2);
     }
-    if (residues == WgmmaResidues::paired) {
-        c.kernel[2] = 2 * draw(1, 2);
-        c.stride[2] = 2;
-        c.dilation[2] = 1;
-    }
     c.cells = draw(0, 1) ? draw(1, 40) * 8 : draw(1, 600);
     c.channels_last = draw(0, 1);
     c.extra_row_tile = draw(0, 1);
@@ -95,8 +90,6 @@ void add_passes(WgmmaOperands &o) {
         if (!joins)
             pass.earlier = o.pass_taps;
         pass.residue[pass.residues++] = r;
-        if (joins && o.residues == WgmmaResidues::paired)
-            continue;
         pass.taps += taps;
         o.pass_taps += taps;
     }
@@ -113,7 +106,7 @@ WgmmaOperands make_operands(const Case &c) {
     o.groups = c.groups;
     o.in_channels = c.in_channels;
     o.out_channels = c.out_channels;
-    o.warp_channels = c.residues == WgmmaResidues::paired || c.out_channels <= 32 ? 8 : 16;
+    o.warp_channels = c.out_channels <= 32 ? 8 : 16;
     o.row_tiles = divide_up(c.out_channels, 4 * o.warp_channels) + c.extra_row_tile;
     const int32_t bytes = wgmma_operand_bytes(c.math);
     o.slab_bytes = c.slab_bytes;
@@ -189,28 +182,25 @@ std::vector<uint8_t> expect_input(const Case &c, const WgmmaOperands &o, const T
     return packed;
 }
 
-// A stage: its taps of z and y, and the tap of x for each residue whose weights it has.
+// A stage, and its tap of each axis.
 struct Stage {
-    int32_t group, tile, slab, kz, ky;
-    int32_t kx[2];
+    int32_t group, tile, slab, kz, ky, kx;
 };
 
 void expect_row(const Case &c, const WgmmaOperands &o, const Tensors &t, const Stage &s, int32_t row, int plane,
                 uint8_t *at) {
-    const bool paired = c.residues == WgmmaResidues::paired;
-    if (!paired && row % 16 >= o.warp_channels) { // without an output channel
+    if (row % 16 >= o.warp_channels) { // without an output channel
         std::memset(at + row * c.slab_bytes, untouched, static_cast<size_t>(c.slab_bytes));
         return;
     }
-    const int32_t out = (4 * s.tile + row / 16) * o.warp_channels + (paired ? row % 8 : row % 16);
-    const int32_t kx = s.kx[paired ? row / 8 % 2 : 0];
+    const int32_t out = (4 * s.tile + row / 16) * o.warp_channels + row % 16;
     if (out >= c.out_channels)
         return;
     const int32_t bytes = wgmma_operand_bytes(c.math);
     for (int32_t i = 0; i < o.slab_elements && s.slab * o.slab_elements + i < c.in_channels; ++i) {
         const int32_t chunks = c.slab_bytes / 16, rows = 8 / chunks; // that lie in 128 bytes
         const int32_t chunk = i * bytes / 16 ^ row / rows % chunks;
-        const int32_t k[3] = {s.kz, s.ky, kx};
+        const int32_t k[3] = {s.kz, s.ky, s.kx};
         expect_element(c.math, w_element(c, t, s.group * c.in_channels + s.slab * o.slab_elements + i, out, k), plane,
                        at + row * c.slab_bytes + chunk * 16 + i * bytes % 16);
     }
@@ -245,12 +235,9 @@ private:
     }
 
     void add_x_taps(Stage s, const WgmmaPass &pass) {
-        const bool paired = c_.residues == WgmmaResidues::paired;
-        for (int32_t i = 0; i < (paired ? 1 : pass.residues); ++i)
+        for (int32_t i = 0; i < pass.residues; ++i)
             for (int32_t tap = 0; tap < o_.axis[2].phase[pass.residue[i]].taps; ++tap) {
-                s.kx[0] = x_tap(pass.residue[i], tap);
-                if (paired)
-                    s.kx[1] = x_tap(pass.residue[1], tap);
+                s.kx = x_tap(pass.residue[i], tap);
                 add_stage(s);
             }
     }
@@ -355,7 +342,7 @@ void run_case(const Case &c) {
 }
 
 template <GemmMath math> void test_math(void **) {
-    for (const WgmmaResidues residues : {WgmmaResidues::one, WgmmaResidues::two, WgmmaResidues::paired})
+    for (const WgmmaResidues residues : {WgmmaResidues::one, WgmmaResidues::two})
         for (const int32_t slab_bytes : {32, 64, 128})
             for (int i = 0; i < 12; ++i)
                 run_case(draw_case(math, residues, slab_bytes));

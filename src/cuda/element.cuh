@@ -26,6 +26,24 @@ template <> __device__ __forceinline__ Bfloat from_float<Bfloat>(float v) {
     return {__bfloat16_as_ushort(__float2bfloat16_rn(v))};
 }
 
+// Two elements in a word, the first one in the lower half.
+__device__ __forceinline__ uint32_t as_word(Half, float x, float y) {
+    const __half2 v = __floats2half2_rn(x, y);
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+__device__ __forceinline__ uint32_t as_word(Bfloat, float x, float y) {
+    const __nv_bfloat162 v = __floats2bfloat162_rn(x, y);
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+// One element as often as it fits into a word.
+__device__ __forceinline__ uint32_t repeated(float v) { return __float_as_uint(v); }
+template <class E> __device__ __forceinline__ uint32_t repeated(E v) { return v.bits * 0x10001u; }
+
 // To the nearest 11-bit significand, ties away from zero. Infinities and NaNs stay what they are.
 __device__ __forceinline__ float round_to_tf32(float v) {
     const uint32_t bits = __float_as_uint(v);

@@ -47,10 +47,9 @@ template <> struct Operands<GemmMath::f32> {
         float rest[2] = {v[0], v[1]};
 #pragma unroll
         for (int p = 0; p < 3; ++p) {
-            const Bfloat low = from_float<Bfloat>(rest[0]), high = from_float<Bfloat>(rest[1]);
-            planes[p] = low.bits | static_cast<uint32_t>(high.bits) << 16;
-            rest[0] -= to_float(low);
-            rest[1] -= to_float(high);
+            planes[p] = as_word(Bfloat{}, rest[0], rest[1]);
+            rest[0] -= __uint_as_float(planes[p] << 16);
+            rest[1] -= __uint_as_float(planes[p] & 0xffff0000u);
         }
     }
     static __device__ __forceinline__ void multiply(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {

@@ -2,9 +2,11 @@
 // Forward as a matrix product per phase on the tensor cores of sm_90a, see phase_wgmma_params.hpp.
 #pragma once
 
+#include "phase_wgmma_fill.cuh"
 #include "phase_wgmma_last.cuh"
 #include "phase_wgmma_load.cuh"
 #include "phase_wgmma_spans.cuh"
+#include "phase_wgmma_straight.cuh"
 
 namespace ct3d::cuda {
 
@@ -15,7 +17,10 @@ constexpr int multiplying_registers = 232, loading_registers = 40;
 static_assert(wgmma_warpgroups * multiplying_registers + loading_registers <=
               65536 / wgmma_threads / 8 * 8 * (wgmma_warpgroups + 1));
 
-template <GemmMath math, WgmmaResidues residues, int N, bool channels_last> class WgmmaBlock {
+// How outputs are written, each in kernels of its own.
+enum class WgmmaWriting { spans, straight, last };
+
+template <GemmMath math, WgmmaResidues residues, int N, WgmmaWriting writing> class WgmmaBlock {
 public:
     __device__ __forceinline__ WgmmaBlock(const PhaseWgmmaParams &params, const void *shared) : p(params), at(shared) {}
 
@@ -26,15 +31,20 @@ public:
         initialise();
         if (warpgroup == wgmma_warpgroups) {
             registers_less<loading_registers>();
-            wait_for_launch_before(); // what it has packed is read
+            if (warp % 4 < 2)
+                wait_for_launch_before(); // what it has packed is read
             if (warp % 4 == 0)
                 WgmmaEntryLoader<math>(p, at).run();
             else if (warp % 4 == 1)
                 WgmmaStageLoader(p, at).run();
+            else if constexpr (writing != WgmmaWriting::last)
+                WgmmaFiller<typename Tile::Element>(p, warp % 4 - 2, 2).run();
         } else {
             registers_more<multiplying_registers>();
-            if constexpr (channels_last)
+            if constexpr (writing == WgmmaWriting::last)
                 write_last(warpgroup);
+            else if constexpr (writing == WgmmaWriting::straight)
+                write_straight(warpgroup);
             else
                 write_spans(warpgroup);
         }
@@ -75,7 +85,7 @@ private:
             for (int32_t z = job.z; z < job.z_end; ++z) {
 #pragma unroll 1
                 for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
-                    if (has_output(o.axis[0], z, rz))
+                    if (has_output(o.axis[0], z, rz) && !wgmma_plane_taps(p, z, rz).empty())
                         write_plane(multiplier, spans, job, z, rz);
                 multiplier.leave(job, z);
             }
@@ -92,23 +102,51 @@ private:
         for (int32_t first = job.y_residue; first < job.y_residue_end; first += together) {
             bool begun = false;
             bool fill = p.out.fill;
+            if (together > 1) // a span has the rows of residues without products too
+#pragma unroll 1
+                for (int32_t ry = first; ry < first + together; ++ry)
+                    fill |= wgmma_row_taps(p, job, ry).empty();
 #pragma unroll 1
             for (int32_t ry = first; ry < first + together; ++ry)
-                fill |= !has_products(p, job, z, rz, ry);
 #pragma unroll 1
-            for (int32_t ry = first; ry < first + together; ++ry)
-                if (has_products(p, job, z, rz, ry))
-#pragma unroll 1
-                    for (int32_t pass = 0; pass < o.passes; ++pass) {
-                        multiplier.multiply(job, z, rz, ry, o.pass[pass]);
-                        if (!begun)
-                            spans.begin(fill);
-                        begun = true;
-                        spans.put(multiplier, o.pass[pass], z, rz, ry);
-                    }
+                for (int32_t pass = 0; pass < o.passes; ++pass) {
+                    const WgmmaProducts products(p, job, z, rz, ry);
+                    if (products.y_taps.empty())
+                        break;
+                    multiplier.multiply(products, o.pass[pass]);
+                    if (!begun)
+                        spans.begin(fill);
+                    begun = true;
+                    spans.put(multiplier, o.pass[pass], z, rz, ry);
+                }
             if (!begun)
                 spans.begin(true);
             spans.write(z, rz, first);
+        }
+    }
+
+    // Each residue of y has taps.
+    __device__ __forceinline__ void write_straight(int32_t warpgroup) const {
+        Multiplier multiplier(p, at, warpgroup);
+        Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
+        const WgmmaStraight<math, N> straight(tile);
+#pragma unroll 1
+        for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
+            const WgmmaJob job = wgmma_job(p, index);
+            tile.begin(job);
+#pragma unroll 1
+            for (int32_t z = job.z; z < job.z_end; ++z) {
+#pragma unroll 1
+                for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
+                    if (has_output(p.operands.axis[0], z, rz) && !wgmma_plane_taps(p, z, rz).empty())
+#pragma unroll 1
+                        for (int32_t ry = job.y_residue; ry < job.y_residue_end; ++ry)
+                            if (has_output(p.operands.axis[1], job.y, ry)) {
+                                multiplier.multiply(WgmmaProducts(p, job, z, rz, ry), p.operands.pass[0]);
+                                straight.put(multiplier, z, rz, ry);
+                            }
+                multiplier.leave(job, z);
+            }
         }
     }
 
@@ -128,13 +166,14 @@ private:
                 for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz) {
                     if (!has_output(o.axis[0], z, rz))
                         continue;
+                    const bool reached = !wgmma_plane_taps(p, z, rz).empty();
 #pragma unroll 1
                     for (int32_t ry = job.y_residue; ry < job.y_residue_end; ++ry) {
-                        const bool sums = has_products(p, job, z, rz, ry);
+                        const bool sums = reached && !wgmma_row_taps(p, job, ry).empty();
                         if (sums)
 #pragma unroll 1
                             for (int32_t pass = 0; pass < o.passes; ++pass) {
-                                multiplier.multiply(job, z, rz, ry, o.pass[pass]);
+                                multiplier.multiply(WgmmaProducts(p, job, z, rz, ry), o.pass[pass]);
                                 last.put(multiplier, o.pass[pass], z, rz, ry);
                             }
 #pragma unroll 1
@@ -154,14 +193,17 @@ private:
 
 } // namespace
 
-#define CT3D_WGMMA_LAYOUT(math, residues, n, layout, channels_last)                                                    \
+#define CT3D_WGMMA_WRITING(math, residues, n, name, writing)                                                           \
     extern "C" __global__ void __launch_bounds__(wgmma_threads, 1)                                                     \
-        ct3d_phase_wgmma_##math##_##residues##_##n##_##layout(const __grid_constant__ PhaseWgmmaParams p) {            \
+        ct3d_phase_wgmma_##math##_##residues##_##n##_##name(const __grid_constant__ PhaseWgmmaParams p) {              \
         extern __shared__ unsigned char shared[];                                                                      \
-        WgmmaBlock<GemmMath::math, WgmmaResidues::residues, n, channels_last>(p, shared).run();                        \
+        WgmmaBlock<GemmMath::math, WgmmaResidues::residues, n, WgmmaWriting::writing>(p, shared).run();                \
     }
+#define CT3D_WGMMA_STRAIGHT_one(math, n)
+#define CT3D_WGMMA_STRAIGHT_two(math, n) CT3D_WGMMA_WRITING(math, two, n, ncdhw_straight, straight)
 #define CT3D_WGMMA_KERNEL(math, residues, n)                                                                           \
-    CT3D_WGMMA_LAYOUT(math, residues, n, ncdhw, false)                                                                 \
-    CT3D_WGMMA_LAYOUT(math, residues, n, ndhwc, true)
+    CT3D_WGMMA_WRITING(math, residues, n, ncdhw, spans)                                                                \
+    CT3D_WGMMA_WRITING(math, residues, n, ndhwc, last)                                                                 \
+    CT3D_WGMMA_STRAIGHT_##residues(math, n)
 
 } // namespace ct3d::cuda

@@ -73,18 +73,19 @@ double WgmmaCost::load_cycles(const WgmmaTiling &t, double entries, double stage
 // Instructions of a warp that has sums of `n` columns written, for each set of sums; counted from machine code.
 double WgmmaCost::put_instructions(const WgmmaTiling &t) const {
     const double n = t.row->n, element = static_cast<double>(element_size(d_.dtype));
-    const bool paired = t.row->residues == WgmmaResidues::paired;
-    const double share = !paired && t.operands.warp_channels == 8 ? 0.6 : 1; // half of the rows
+    const double share = t.operands.warp_channels == 8 ? 0.6 : 1; // half of the rows
     if (t.out.channels_last)
         return n * (0.8 * share + 0.3 * element / 2) + n / wgmma_last_columns * 100 + 50;
+    if (t.out.straight)
+        return n * 1.8 + 50;
     if (t.out.vectors)
-        return n * (d_.stride[2] == 1 ? 1.9 : paired ? 1.5 : 1.3) * share + 50;
+        return n * (d_.stride[2] == 1 ? 1.9 : 1.3) * share + 50;
     return n * (t.out.row_spans ? 4 : 3) * share + 50;
 }
 
 // And that writes what the spans of one residue of z, and of one or all of y, have become.
 double WgmmaCost::write_instructions(const WgmmaTiling &t) const {
-    if (t.out.channels_last)
+    if (t.out.channels_last || t.out.straight)
         return 0;
     const WgmmaOutput &out = t.out;
     const double spans =
@@ -127,12 +128,13 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
     const double sets = t.row->residues == WgmmaResidues::two ? 2 : 1;
     const double z_residues = t.cuts.z_residues > 1 ? 1 : o.axis[0].stride,
                  y_residues = t.cuts.y_residues > 1 ? 1 : o.axis[1].stride;
-    const double writes = z_residues * (t.out.row_spans ? y_residues : 1);
+    // Planes that are only bias are written beside, at a rate that hides.
+    const double writes = (t.out.channels_last ? z_residues : z_phases) * (t.out.row_spans ? y_residues : 1);
     const double multiply = stages * 60 + taps * 8 + steps * 6;
     const double write = passes * (sets * put_instructions(t) + 120) + writes * write_instructions(t) +
                          (z_residues * y_residues * o.axis[2].stride - passes * sets) * bias_instructions(t);
     // Cycles until the last products of a pass are there, and until copies have read what spans were before.
-    const double drained = passes * 200 + (t.out.channels_last ? 0 : writes * 300);
+    const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 300);
     return {2 * tensor, load, std::max(multiply * issue_cycles, tensor) + drained + write * issue_cycles};
 }
 

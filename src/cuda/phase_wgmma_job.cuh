@@ -40,63 +40,83 @@ __device__ __forceinline__ bool has_output(const WgmmaAxis &axis, int32_t positi
 
 struct TapRange {
     int32_t begin, end;
+
+    __device__ __forceinline__ bool empty() const { return begin >= end; }
 };
 
 // The taps of a residue that some of `positions` positions read inside the input.
-__device__ __forceinline__ TapRange wgmma_taps(const WgmmaAxis &axis, const WgmmaPhase &phase, int32_t position,
+__device__ __forceinline__ TapRange wgmma_taps(const WgmmaAxis &axis, int32_t residue, int32_t position,
                                                int32_t positions) {
+    const WgmmaPhase &phase = axis.phase[opaque(residue)]; // not kept beside the sums
     const int32_t in = position + axis.low + phase.first;
-    TapRange taps{0, phase.taps};
-    while (taps.begin < taps.end && in - taps.begin * axis.in_step >= axis.in)
-        ++taps.begin;
-    while (taps.begin < taps.end && in + positions - 1 - (taps.end - 1) * axis.in_step < 0)
-        --taps.end;
-    return taps;
+    const auto steps = [&axis](int32_t cells) { // that it takes to go so far, rounded up
+        return static_cast<int32_t>(
+            divide(static_cast<uint32_t>(max(cells, 0) + axis.in_step.value - 1), axis.in_step));
+    };
+    return {steps(in - axis.in + 1), min(phase.taps, steps(in + positions))};
 }
 
-// Whether outputs of a residue of z and one of y, which there are, have taps inside the input.
-__device__ __forceinline__ bool has_products(const PhaseWgmmaParams &p, const WgmmaJob &job, int32_t z,
-                                             int32_t z_residue, int32_t y_residue) {
-    const WgmmaAxis &az = p.operands.axis[0], &ay = p.operands.axis[1];
-    const TapRange tz = wgmma_taps(az, az.phase[z_residue], z, 1);
-    const TapRange ty = wgmma_taps(ay, ay.phase[y_residue], job.y, p.tile.y + p.tile.second_y);
-    return has_output(ay, job.y, y_residue) && tz.begin < tz.end && ty.begin < ty.end;
+// Of a lattice position of z.
+__device__ __forceinline__ TapRange wgmma_plane_taps(const PhaseWgmmaParams &p, int32_t z, int32_t z_residue) {
+    return wgmma_taps(p.operands.axis[0], z_residue, z, 1);
 }
 
-// Goes through what is multiplied for one z, one residue of z and y and one pass: entry(slab, cell of z) for each slab
-// and tap of z, then row(slab, cell of y, weights) for each tap of y, whose weights are `pass.taps` from those on.
+// Of a job's positions of y; empty as well where the residue has no output.
+__device__ __forceinline__ TapRange wgmma_row_taps(const PhaseWgmmaParams &p, const WgmmaJob &job, int32_t y_residue) {
+    const TapRange taps = wgmma_taps(p.operands.axis[1], y_residue, job.y, p.tile.y + p.tile.second_y);
+    return {taps.begin, has_output(p.operands.axis[1], job.y, y_residue) ? taps.end : 0};
+}
+
+// What is multiplied for one position and residue of z and one residue of y.
+struct WgmmaProducts {
+    int32_t z, z_residue, y_residue;
+    TapRange z_taps, y_taps;
+
+    // Computed from values of which the compiler knows nothing, so that the ranges are not kept in registers beside the
+    // sums.
+    __device__ __forceinline__ WgmmaProducts(const PhaseWgmmaParams &p, const WgmmaJob &job, int32_t z,
+                                             int32_t z_residue, int32_t y_residue)
+        : z(z), z_residue(z_residue), y_residue(opaque(y_residue)), z_taps(wgmma_plane_taps(p, opaque(z), z_residue)),
+          y_taps(wgmma_row_taps(p, job, this->y_residue)) {}
+};
+
+// Goes through one pass of it: entry(slab, cell of z) for each slab and tap of z, then row(slab, cell of y, weights)
+// for each tap of y, whose weights are `pass.taps` from those on.
 template <class Entry, class Row>
-__device__ __forceinline__ void walk(const PhaseWgmmaParams &p, const WgmmaJob &job, int32_t z, int32_t z_residue,
-                                     int32_t y_residue, const WgmmaPass &pass, const Entry &entry, const Row &row) {
+__device__ __forceinline__ void walk(const PhaseWgmmaParams &p, const WgmmaProducts &products, const WgmmaPass &pass,
+                                     const Entry &entry, const Row &row) {
     const WgmmaOperands &o = p.operands;
-    const WgmmaPhase &fz = o.axis[0].phase[z_residue], &fy = o.axis[1].phase[y_residue];
-    const TapRange tz = wgmma_taps(o.axis[0], fz, z, 1);
-    const TapRange ty = wgmma_taps(o.axis[1], fy, job.y, p.tile.y + p.tile.second_y);
-    const int32_t first = wgmma_first_stage(o, z_residue, y_residue, pass);
+    const WgmmaPhase &fz = o.axis[0].phase[products.z_residue], &fy = o.axis[1].phase[products.y_residue];
+    const int32_t first = wgmma_first_stage(o, products.z_residue, products.y_residue, pass);
+    const int32_t z_step = static_cast<int32_t>(o.axis[0].in_step.value),
+                  y_step = static_cast<int32_t>(o.axis[1].in_step.value);
 #pragma unroll 1
     for (int32_t slab = 0; slab < o.slabs; ++slab)
 #pragma unroll 1
-        for (int32_t t = tz.begin; t < tz.end; ++t) {
-            entry(slab, fz.first - t * o.axis[0].in_step);
+        for (int32_t t = products.z_taps.begin; t < products.z_taps.end; ++t) {
+            entry(slab, fz.first - t * z_step);
 #pragma unroll 1
-            for (int32_t u = ty.begin; u < ty.end; ++u)
-                row(slab, fy.first - u * o.axis[1].in_step, first + ((slab * fz.taps + t) * fy.taps + u) * pass.taps);
+            for (int32_t u = products.y_taps.begin; u < products.y_taps.end; ++u)
+                row(slab, fy.first - u * y_step, first + ((slab * fz.taps + t) * fy.taps + u) * pass.taps);
         }
 }
 
-// Calls body(z, residue of z, residue of y, pass) for each of these that walk() goes through in a job.
+// Calls body(products, pass) for all that walk() goes through in a job.
 template <class Body>
 __device__ __forceinline__ void each_pass(const PhaseWgmmaParams &p, const WgmmaJob &job, const Body &body) {
 #pragma unroll 1
     for (int32_t z = job.z; z < job.z_end; ++z)
 #pragma unroll 1
-        for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
+        for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz) {
+            if (!has_output(p.operands.axis[0], z, rz) || wgmma_plane_taps(p, z, rz).empty())
+                continue;
 #pragma unroll 1
             for (int32_t ry = job.y_residue; ry < job.y_residue_end; ++ry)
-                if (has_output(p.operands.axis[0], z, rz) && has_products(p, job, z, rz, ry))
+                if (!wgmma_row_taps(p, job, ry).empty())
 #pragma unroll 1
                     for (int32_t pass = 0; pass < p.operands.passes; ++pass)
-                        body(z, rz, ry, p.operands.pass[pass]);
+                        body(WgmmaProducts(p, job, z, rz, ry), p.operands.pass[pass]);
+        }
 }
 
 // Slots that are filled and emptied in turn. A slot's barriers: one that what fills it completes, one at which each

@@ -5,69 +5,39 @@
 #include "../arithmetic.hpp"
 #include "../report.hpp"
 #include "../status.hpp"
-#include "driver.hpp"
 #include "function.hpp"
 #include "phase_gemm_tile.hpp"
 #include "phase_wgmma_pack.hpp"
 #include "phase_wgmma_tile.hpp"
+#include "tensor_map.hpp"
 #include "tensors.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace ct3d::cuda {
 
 namespace {
 
-static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
-
 constexpr int64_t workspace_alignment = 256;
 
 std::string function_name(const WgmmaTiling &t) {
-    return std::string(t.row->kernel) + (t.out.channels_last ? "_ndhwc" : "_ncdhw");
+    return std::string(t.row->kernel) + (t.out.channels_last ? "_ndhwc"
+                                         : t.out.straight    ? "_ncdhw_straight"
+                                                             : "_ncdhw");
 }
 
-// What the copy engine brings boxes from: [z][y][x][sample][channel], the latter being operands; strides in bytes.
-struct BoxSource {
-    uint64_t extents[5]; // fastest first
-    uint64_t strides[4];
-};
-
-BoxSource box_source(const Desc &d, int64_t channels, int64_t operand_bytes) {
+// Boxes of [z][y][sample][x][channel], the latter being operands.
+TensorMapShape box_source(const Desc &d, const WgmmaTiling &t, int64_t channels, int64_t operand_bytes) {
     const auto wide = [](int64_t value) { return static_cast<uint64_t>(value); };
+    const auto natural = [](int32_t value) { return static_cast<uint32_t>(value); };
     const int64_t cell = channels * operand_bytes;
     return {
-        {wide(channels), wide(d.batch), wide(d.in[2]), wide(d.in[1]), wide(d.in[0])},
-        {wide(d.in[0] * d.in[1] * d.in[2] * cell), wide(cell), wide(d.in[2] * cell), wide(d.in[1] * d.in[2] * cell)}};
-}
-
-CUtensorMapSwizzle swizzle_of(int32_t slab_bytes) {
-    switch (slab_bytes) {
-    case 128:
-        return CU_TENSOR_MAP_SWIZZLE_128B;
-    case 64:
-        return CU_TENSOR_MAP_SWIZZLE_64B;
-    default:
-        return CU_TENSOR_MAP_SWIZZLE_32B;
-    }
-}
-
-// Cells outside of the input are zero. Elements are not changed on the way: those of tf32 have been rounded before.
-TensorMap make_tensor_map(const WgmmaTiling &t, const BoxSource &source, const void *x) {
-    constexpr cuuint32_t all[5] = {1, 1, 1, 1, 1};
-    const auto natural = [](int32_t value) { return static_cast<cuuint32_t>(value); };
-    const cuuint32_t box[5] = {natural(t.operands.slab_elements), natural(t.tile.samples), natural(t.tile.box_x),
-                               natural(t.tile.box_y), 1};
-    const CUtensorMapDataType type =
-        t.row->math == GemmMath::tf32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
-    CUtensorMap map;
-    driver::cuTensorMapEncodeTiled(&map, type, 5, const_cast<void *>(x), source.extents, source.strides, box, all,
-                                   CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(t.operands.slab_bytes),
-                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    TensorMap result;
-    std::memcpy(&result, &map, sizeof result);
-    return result;
+        static_cast<int32_t>(operand_bytes),
+        {wide(channels), wide(d.in[2]), wide(d.batch), wide(d.in[1]), wide(d.in[0])},
+        {wide(cell), wide(d.in[0] * d.in[1] * d.in[2] * cell), wide(d.in[2] * cell), wide(d.in[1] * d.in[2] * cell)},
+        {natural(t.operands.slab_elements), natural(t.tile.box_x), natural(t.tile.samples), natural(t.tile.box_y), 1},
+        t.operands.slab_bytes};
 }
 
 WgmmaJobs make_jobs(const WgmmaCuts &c) {
@@ -85,7 +55,7 @@ public:
           gemm_(device, (std::string("phase_wgmma_") + gemm_math_name(t.row->math)).c_str(), function_name(t),
                 static_cast<uint32_t>(t.shared_bytes)),
           blocks_(std::min(static_cast<uint32_t>(device.multiprocessors), static_cast<uint32_t>(t.cuts.jobs()))) {
-        driver::cuTensorMapEncodeTiled.require();
+        require_tensor_maps();
         set_params(c.desc);
         set_inputs(c.desc);
         set_pack_params(c.desc);
@@ -97,7 +67,7 @@ public:
         const bool direct = takes_input_ && aligned(b.x, 16);
         PhaseWgmmaParams p = params_;
         unsigned char *const packed = static_cast<unsigned char *>(b.workspace) + weights_bytes_;
-        p.x = tensor_map(direct ? own_input_ : packed_input_, direct ? b.x : packed);
+        p.x = make_tensor_map(device_, direct ? own_input_ : packed_input_, direct ? b.x : packed);
         p.weights = b.workspace;
         p.bias = b.bias;
         p.y = b.y;
@@ -116,6 +86,7 @@ public:
         report.field("entries", tiling_.shared.entries);
         report.field("stages", tiling_.shared.stages);
         report.field("stage_taps", tiling_.shared.stage_taps);
+        report.field("straight", tiling_.out.straight);
         report.field("row_spans", tiling_.out.row_spans);
         report.field("short_spans", tiling_.out.short_spans);
         report.field("z_planes", tiling_.cuts.z_planes);
@@ -124,11 +95,6 @@ public:
     }
 
 private:
-    TensorMap tensor_map(const BoxSource &source, const void *x) const {
-        const Current current(device_);
-        return make_tensor_map(tiling_, source, x);
-    }
-
     void pack(const ct3d_buffers &b, void *packed_x, bool direct) const {
         WgmmaPackParams p = pack_params_;
         p.x = b.x;
@@ -153,8 +119,8 @@ private:
         const WgmmaOperands &o = tiling_.operands;
         const int64_t bytes = wgmma_operand_bytes(tiling_.row->math), cell = wgmma_packed_cell(d, o);
         takes_input_ = wgmma_takes_input(d);
-        own_input_ = box_source(d, d.in_channels, bytes);
-        packed_input_ = box_source(d, cell / bytes, bytes);
+        own_input_ = box_source(d, tiling_, d.in_channels, bytes);
+        packed_input_ = box_source(d, tiling_, cell / bytes, bytes);
         input_bytes_ = static_cast<uint64_t>(d.batch * d.in[0] * d.in[1] * d.in[2] * cell);
         weights_bytes_ = static_cast<uint64_t>(
             round_up(d.groups * o.row_tiles * wgmma_stages(o) * o.stage_bytes, workspace_alignment));
@@ -183,7 +149,7 @@ private:
     const uint32_t blocks_;
     PhaseWgmmaParams params_{};
     WgmmaPackParams pack_params_{};
-    BoxSource own_input_{}, packed_input_{}; // x as it is, and packed
+    TensorMapShape own_input_{}, packed_input_{}; // x as it is, and packed
     bool takes_input_ = false;
     uint64_t weights_bytes_ = 0, input_bytes_ = 0; // of the workspace
 };

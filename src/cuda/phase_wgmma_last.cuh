@@ -14,7 +14,6 @@ public:
     using Tile = WgmmaOutputTile<math, residues, N>;
     using Element = typename Tile::Element;
     static constexpr int bytes = Tile::bytes, vector = 16 / bytes;
-    static constexpr bool paired = residues == WgmmaResidues::paired;
     static constexpr int chunk = wgmma_last_columns;
     static constexpr int pitch = wgmma_last_pitch(bytes);
 
@@ -25,7 +24,7 @@ public:
     // By all threads of the warpgroup, when the tile begins a job.
     __device__ __forceinline__ void begin() {
         lanes_log = 0;
-        while (vector << lanes_log < (paired ? wgmma_rows : t.room()))
+        while (vector << lanes_log < t.room())
             ++lanes_log;
         bias_log = 0;
         while (vector << bias_log < wgmma_tile_channels(o))
@@ -34,7 +33,7 @@ public:
 
     __device__ __forceinline__ void put(const WgmmaMultiplier<math, residues, N> &m, const WgmmaPass &pass, int32_t z,
                                         int32_t z_residue, int32_t y_residue) const {
-        Element *const to = t.y + t.origin(z, z_residue) + y_residue * p.out.y + t.first_channel;
+        Element *const to = t.output(z, z_residue, y_residue);
 #pragma unroll
         for (int s = 0; s < m.sets; ++s)
             if (s == 0 || pass.residues == 2)
@@ -43,7 +42,7 @@ public:
                     t.meet();
                     turn(m.sums[s].d, first);
                     t.meet();
-                    write(to + pass.residue[s] * p.out.x, first, pass, s, y_residue);
+                    write(to + pass.residue[s] * p.out.x, first, y_residue, pass.residue[s]);
                 }
     }
 
@@ -54,19 +53,18 @@ public:
 #pragma unroll
         for (int i = 0; i < vector; ++i)
             v[i] = from_float<Element>(t.bias(channel + i));
-        Element *const to =
-            t.y + t.origin(z, z_residue) + y_residue * p.out.y + x_residue * p.out.x + t.first_channel + channel;
+        Element *const to = t.output(z, z_residue, y_residue) + x_residue * p.out.x + channel;
+        const WgmmaRoom room(y_residue, x_residue);
 #pragma unroll 2
         for (int32_t column = t.thread() >> bias_log; column < N; column += 128 >> bias_log) {
             const uint2 place = load_shared_pair(t.places + column * static_cast<int32_t>(sizeof(WgmmaPlace)));
-            if (y_residue < static_cast<int32_t>(place.y & 0xff) &&
-                x_residue < static_cast<int32_t>(place.y >> 8 & 0xff))
+            if (room.is_in(place.y))
                 write_vector(to + static_cast<int32_t>(place.x), channel, v);
         }
     }
 
 private:
-    // Channels (paired: residue, channel) of columns first .. first + chunk, each column's next to each other.
+    // Channels of columns first .. first + chunk, each column's next to each other.
     __device__ __forceinline__ void turn(const float (&d)[N / 2], int first) const {
         const int32_t warp = t.thread() / 32, lane = t.thread() % 32;
         if (warp * o.warp_channels >= t.room())
@@ -75,10 +73,10 @@ private:
         int32_t row[2]; // where the lane's rows stand in a column
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            b[h] = t.bias(o.warp_channels * warp + (paired ? 0 : 8 * h) + lane / 4);
-            row[h] = o.warp_channels * warp + (paired ? 32 : 8) * h;
+            b[h] = t.bias(o.warp_channels * warp + 8 * h + lane / 4);
+            row[h] = o.warp_channels * warp + 8 * h;
         }
-        const bool one = !paired && o.warp_channels == 8; // half of the rows have channels
+        const bool one = o.warp_channels == 8; // half of the rows have channels
         if (bytes == 2 && one) {
             turn_half(d, first, lane, row[0], b[0]);
         } else if constexpr (bytes == 2) {
@@ -130,12 +128,16 @@ private:
         }
     }
 
-    __device__ __forceinline__ void write(Element *to, int32_t first, const WgmmaPass &pass, int32_t set,
-                                          int32_t y_residue) const {
-        const int32_t at = (t.thread() & ((1 << lanes_log) - 1)) * vector;
-        const int32_t half = paired ? at / 32 : 0, channel = paired ? at % 32 : at;
-        const int32_t x_residue = pass.residue[paired ? half : set];
-        to += (x_residue - pass.residue[set]) * p.out.x + channel;
+    __device__ __forceinline__ void write(Element *to, int32_t first, int32_t y_residue, int32_t x_residue) const {
+        const WgmmaRoom room(y_residue, x_residue);
+        if (whole)
+            write_vectors(to, first, room);
+        else
+            write_elements(to, first, room);
+    }
+
+    __device__ __forceinline__ void write_vectors(Element *to, int32_t first, const WgmmaRoom &room) const {
+        const int32_t channel = (t.thread() & ((1 << lanes_log) - 1)) * vector;
         const int32_t step = 128 >> lanes_log, count = min(chunk, N - first);
         constexpr int together = 4; // whose latency counts once
 #pragma unroll 1
@@ -146,16 +148,30 @@ private:
             for (int i = 0; i < together; ++i) {
                 const int32_t c = min(column + i * step, count - 1);
                 place[i] = load_shared_pair(t.places + (first + c) * static_cast<int32_t>(sizeof(WgmmaPlace)));
-                quad[i] = load_shared(staging + c * pitch + at * bytes);
+                quad[i] = load_shared(staging + c * pitch + channel * bytes);
             }
 #pragma unroll
             for (int i = 0; i < together; ++i)
-                if (column + i * step < count && y_residue < static_cast<int32_t>(place[i].y & 0xff) &&
-                    x_residue < static_cast<int32_t>(place[i].y >> 8 & 0xff)) {
-                    Element v[vector];
-                    memcpy(&v, &quad[i], 16);
-                    write_vector(to + static_cast<int32_t>(place[i].x), channel, v);
-                }
+                if (column + i * step < count && room.is_in(place[i].y) && channel < t.room())
+                    *reinterpret_cast<uint4 *>(to + static_cast<int32_t>(place[i].x) + channel) = quad[i];
+        }
+    }
+
+    // A column a warp, its channels by neighbouring lanes.
+    __device__ __forceinline__ void write_elements(Element *to, int32_t first, const WgmmaRoom &room) const {
+        const int32_t lane = t.thread() % 32, count = min(chunk, N - first);
+#pragma unroll 4
+        for (int32_t column = t.thread() / 32; column < count; column += 4) {
+            const uint2 place =
+                load_shared_pair(t.places + (first + column) * static_cast<int32_t>(sizeof(WgmmaPlace)));
+            Element v[wgmma_rows / 32];
+#pragma unroll
+            for (int i = 0; i < wgmma_rows / 32; ++i)
+                v[i] = load_shared_element<Element>(staging + column * pitch + (lane + 32 * i) * bytes);
+#pragma unroll
+            for (int i = 0; i < wgmma_rows / 32; ++i)
+                if (room.is_in(place.y) && lane + 32 * i < t.room())
+                    to[static_cast<int32_t>(place.x) + lane + 32 * i] = v[i];
         }
     }
 

@@ -34,9 +34,10 @@ private:
     }
 
     __device__ __forceinline__ void load_by_product(const WgmmaJob &job) {
-        each_pass(p, job, [&](int32_t z, int32_t rz, int32_t ry, const WgmmaPass &pass) {
+        each_pass(p, job, [&](const WgmmaProducts &products, const WgmmaPass &pass) {
             walk(
-                p, job, z, rz, ry, pass, [&](int32_t slab, int32_t cell) { load(job, z + o.axis[0].low + cell, slab); },
+                p, products, pass,
+                [&](int32_t slab, int32_t cell) { load(job, products.z + o.axis[0].low + cell, slab); },
                 [](int32_t, int32_t, int32_t) {});
         });
     }
@@ -50,8 +51,8 @@ private:
 #pragma unroll
             for (int plane = 0; plane < planes; ++plane)
                 tensor_load(to + plane * p.shared.plane_bytes, &p.x,
-                            (job.group * planes + plane) * o.plane_elements + slab * o.slab_elements, job.sample,
-                            job.x + o.axis[2].low, job.y + o.axis[1].low, z, barrier);
+                            (job.group * planes + plane) * o.plane_elements + slab * o.slab_elements,
+                            job.x + o.axis[2].low, job.sample, job.y + o.axis[1].low, z, barrier);
         }
         __syncwarp();
         ring.advance();
@@ -80,9 +81,9 @@ private:
         const int64_t tile_bytes = wgmma_stages(o) * o.stage_bytes;
         const unsigned char *const weights = static_cast<const unsigned char *>(p.weights) +
                                              (int64_t{job.group} * o.row_tiles + job.row_tile) * tile_bytes;
-        each_pass(p, job, [&](int32_t z, int32_t rz, int32_t ry, const WgmmaPass &pass) {
+        each_pass(p, job, [&](const WgmmaProducts &products, const WgmmaPass &pass) {
             walk(
-                p, job, z, rz, ry, pass, [](int32_t, int32_t) {},
+                p, products, pass, [](int32_t, int32_t) {},
                 [&](int32_t, int32_t, int32_t first) {
 #pragma unroll 1
                     for (int32_t left = pass.taps; left > 0; left -= p.shared.stage_taps) {

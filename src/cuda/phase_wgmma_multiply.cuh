@@ -3,7 +3,7 @@
 #pragma once
 
 #include "phase_wgmma_job.cuh"
-#include "phase_wgmma_sums.cuh"
+#include "wgmma_sums.cuh"
 
 namespace ct3d::cuda {
 
@@ -25,17 +25,15 @@ public:
           stage_units(params.shared.stage_taps * params.operands.stage_bytes / 16 * (1 + params.tile.second_row_tile)) {
     }
 
-    // The sums of one pass, for which has_products(); other warps may still multiply.
-    __device__ __forceinline__ void multiply(const WgmmaJob &job, int32_t z, int32_t z_residue, int32_t y_residue,
-                                             const WgmmaPass &pass) {
-        const int32_t cell_units = p.tile.samples * row_units;
-        x_step = o.axis[2].in_step * cell_units;
+    // The sums of one pass; other warps may still multiply.
+    __device__ __forceinline__ void multiply(const WgmmaProducts &products, const WgmmaPass &pass) {
+        x_step = static_cast<int32_t>(o.axis[2].in_step.value) * row_units;
 #pragma unroll
         for (int s = 0; s < sets; ++s) {
             sums[s].start();
             const WgmmaPhase &f = o.axis[2].phase[pass.residue[s]];
             taps[s] = s < pass.residues ? f.taps : 0;
-            x_units[s] = f.first * cell_units;
+            x_units[s] = f.first * row_units;
         }
         whole = pass.taps <= p.shared.stage_taps;
         const auto entry = [&](int32_t slab, int32_t cell) { take_entry(slab, cell); };
@@ -50,7 +48,7 @@ public:
             else
                 multiply_row<3>(y_units);
         };
-        walk(p, job, z, z_residue, y_residue, pass, entry, row);
+        walk(p, products, pass, entry, row);
         wgmma_wait<0>();
         release();
         if (!p.shared.keep) {
@@ -119,8 +117,10 @@ private:
         for (int32_t t = taps[set]; t > 0; --t) {
             if (!whole && left_taps == 0)
                 begin_stage();
-            sums[set].template add<steps>(weights.moved(stage), cells.moved(units), wgmma_rows * row_units,
-                                          p.shared.plane_bytes / 16);
+            const WgmmaOperand left = weights.moved(stage), right = cells.moved(units);
+            sums[set].template add<steps>(
+                [&](int step, int plane) { return left.after(2 * step + plane * wgmma_rows * row_units); },
+                [&](int step, int plane) { return right.after(2 * step + plane * (p.shared.plane_bytes / 16)); });
             stage += tap_units;
             units -= x_step;
             if (!whole && --left_taps == 0)

@@ -20,7 +20,7 @@ WgmmaAxis make_axis(const PlanContext &c, size_t a) {
     axis.out = narrow(c.desc.out[a]);
     axis.stride = narrow(c.desc.stride[a]);
     axis.lattice = narrow(ceil_div(c.desc.out[a], c.desc.stride[a]));
-    axis.in_step = narrow(table.in_step);
+    axis.in_step = make_wide_divisor(table.in_step);
     axis.tap_step = narrow(table.tap_step);
     axis.low = narrow(reach.low);
     axis.reach = narrow(reach.high - reach.low);
@@ -38,13 +38,11 @@ void set_passes(WgmmaOperands &o) {
         const int32_t taps = x.phase[residue].taps;
         if (taps == 0)
             continue;
-        const bool joins = o.residues != WgmmaResidues::one && o.passes > 0 && o.pass[o.passes - 1].residues == 1;
+        const bool joins = o.residues == WgmmaResidues::two && o.passes > 0 && o.pass[o.passes - 1].residues == 1;
         if (!joins)
             o.pass[o.passes++].earlier = o.pass_taps;
         WgmmaPass &pass = o.pass[o.passes - 1];
         pass.residue[pass.residues++] = residue;
-        if (joins && o.residues == WgmmaResidues::paired)
-            continue; // one stage has the weights of both
         pass.taps += taps;
         o.pass_taps += taps;
     }
@@ -61,7 +59,7 @@ void set_channels(WgmmaOperands &o, const Desc &d, int32_t slab) {
     o.groups = narrow(d.groups);
     o.in_channels = narrow(d.in_channels_per_group());
     o.out_channels = narrow(d.out_channels_per_group());
-    o.warp_channels = o.residues == WgmmaResidues::paired || o.out_channels <= wgmma_rows / 2 ? 8 : 16;
+    o.warp_channels = o.out_channels <= wgmma_rows / 2 ? 8 : 16;
     o.row_tiles = narrow(ceil_div(o.out_channels, wgmma_tile_channels(o)));
     o.slabs = narrow(ceil_div(row, slab));
     o.slab_bytes = slab;
@@ -74,16 +72,7 @@ void set_channels(WgmmaOperands &o, const Desc &d, int32_t slab) {
 } // namespace
 
 bool wgmma_has_residues(const PlanContext &c, WgmmaResidues residues) {
-    const std::vector<AxisPhase> &x = c.phases.axis[2].phases;
-    switch (residues) {
-    case WgmmaResidues::one:
-        return true;
-    case WgmmaResidues::two:
-        return x.size() >= 2;
-    case WgmmaResidues::paired:
-        return c.desc.stride[2] == 2 && x.size() == 2 && x[0].taps == x[1].taps && x[0].first_in == x[1].first_in;
-    }
-    return false;
+    return residues == WgmmaResidues::one || c.phases.axis[2].phases.size() >= 2;
 }
 
 std::array<int32_t, 2> wgmma_slabs(const Desc &d) {

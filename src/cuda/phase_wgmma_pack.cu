@@ -51,16 +51,12 @@ struct PassTap {
 };
 
 __device__ PassTap find_pass_tap(const WgmmaOperands &o, int32_t number) {
-    const bool paired = o.residues == WgmmaResidues::paired;
     PassTap t{};
-    const int32_t stage = paired ? number / 2 : number;
-    while (stage >= o.pass[t.pass].earlier + o.pass[t.pass].taps)
+    while (number >= o.pass[t.pass].earlier + o.pass[t.pass].taps)
         ++t.pass;
     const WgmmaPass &pass = o.pass[t.pass];
-    t.tap = t.stage = stage - pass.earlier;
-    if (paired) {
-        t.slot = number % 2;
-    } else if (const int32_t first = o.axis[2].phase[pass.residue[0]].taps; t.tap >= first) {
+    t.tap = t.stage = number - pass.earlier;
+    if (const int32_t first = o.axis[2].phase[pass.residue[0]].taps; t.tap >= first) {
         t.slot = 1;
         t.tap -= first;
     }
@@ -95,7 +91,7 @@ public:
 
     __device__ WeightPacker(const WgmmaPackParams &params, int32_t group, uint32_t item) : p(params) {
         const WgmmaOperands &o = p.operands;
-        const int32_t taps_y = o.axis[1].all_taps, taps_x = wgmma_x_taps(o);
+        const int32_t taps_y = o.axis[1].all_taps, taps_x = o.pass_taps;
         // Neighbouring lanes read neighbours.
         uint32_t out = item, tap = item;
         if (p.w_out < p.w_step[2])
@@ -128,8 +124,7 @@ private:
     __device__ void find_place(int32_t group, int32_t out, AxisTap z, AxisTap y, PassTap x) {
         const WgmmaOperands &o = p.operands;
         const int32_t tile = out / wgmma_tile_channels(o), i = out % wgmma_tile_channels(o);
-        const int32_t first = o.residues == WgmmaResidues::paired ? x.slot * 8 : 0; // of the channel's warp
-        row = static_cast<uint32_t>(i / o.warp_channels * 16 + first + i % o.warp_channels);
+        row = static_cast<uint32_t>(i / o.warp_channels * 16 + i % o.warp_channels);
         const WgmmaPass &pass = o.pass[x.pass];
         const int32_t taps_z = o.axis[0].phase[z.residue].taps, taps_y = o.axis[1].phase[y.residue].taps;
         const int32_t stage =

@@ -14,12 +14,9 @@ template <class T> constexpr T wgmma_pack_parts(T count, T part) { return (count
 
 // ---- weights: a thread packs a few steps, neighbours in the order of channels, of an item: one output channel and tap
 
-constexpr int32_t wgmma_x_taps(const WgmmaOperands &o) {
-    return o.pass_taps * (o.residues == WgmmaResidues::paired ? 2 : 1);
-}
 // Of a group. Each is at least 32 bytes of packed weights: their number is below 2^31.
 constexpr int64_t wgmma_pack_items(const WgmmaOperands &o) {
-    return int64_t{o.row_tiles} * wgmma_tile_channels(o) * o.axis[0].all_taps * o.axis[1].all_taps * wgmma_x_taps(o);
+    return int64_t{o.row_tiles} * wgmma_tile_channels(o) * o.axis[0].all_taps * o.axis[1].all_taps * o.pass_taps;
 }
 constexpr int32_t wgmma_pack_steps(const WgmmaOperands &o) { return o.slabs * (o.slab_bytes / wgmma_step_bytes); }
 

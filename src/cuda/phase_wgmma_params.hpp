@@ -2,7 +2,7 @@
 // What the phase GEMM for sm_90a and its packing are told, by the host and on the device.
 //
 // A block walks along z over tiles of lattice positions. A tile's box, the input that its taps read, lies in shared
-// memory with channels last, one row per cell [y][x][sample], so that the operand of a tap is the box from another row
+// memory with channels last, one row per cell [y][sample][x], so that the operand of a tap is the box from another row
 // on. A row holds one slab of input channels, swizzled as the matrix instruction reads it. Output channels are the
 // rows of the product, positions its columns; columns between the tile's rows of x are computed and not written.
 //
@@ -13,31 +13,24 @@
 
 #include "divisor.hpp"
 #include "phase_gemm_params.hpp"
+#include "tensor_params.hpp"
+#include "wgmma_operand.hpp"
 
 #include <cstdint>
 
 namespace ct3d::cuda {
 
-constexpr int wgmma_rows = 64; // of a product: of one warpgroup's output channels
-constexpr int wgmma_row_alignment = 1024;
+constexpr int wgmma_rows = 64;                              // of a product: of one warpgroup's output channels
 constexpr int wgmma_warpgroups = 2;                         // that multiply
 constexpr int wgmma_threads = 128 * (wgmma_warpgroups + 1); // the last warpgroup loads
-constexpr int wgmma_step_bytes = 32;                        // of a row, that one matrix instruction multiplies
 
 constexpr int wgmma_last_columns = 128; // that are written at once with channels last
 constexpr int wgmma_last_pitch(int element_bytes) { return wgmma_rows * element_bytes + 16; } // of a column, in bytes
 
 // What the rows of a product stand for.
-//   one:    up to 64 output channels, for one residue of x at a time
-//   two:    the same; two sets of sums, for two residues of x
-//   paired: 32 output channels for both residues of x, which read the same inputs (stride 2): each warp's rows are
-//           eight channels for residue 0, then the same for residue 1
-enum class WgmmaResidues { one, two, paired };
-
-// A CUtensorMap.
-struct alignas(64) TensorMap {
-    uint64_t words[16];
-};
+//   one: up to 64 output channels, for one residue of x at a time
+//   two: the same; two sets of sums, for two residues of x
+enum class WgmmaResidues { one, two };
 
 // Residues 0 .. stride-1 of an axis.
 struct WgmmaPhase {
@@ -50,7 +43,7 @@ struct WgmmaPhase {
 struct WgmmaAxis {
     int32_t in, out, stride;
     int32_t lattice;          // positions: out / stride, rounded up
-    int32_t in_step;          // cells from one tap of a residue down to the next
+    WideDivisor in_step;      // cells from one tap of a residue down to the next
     int32_t tap_step;         // of the kernel, from one tap of a residue to the next
     int32_t low;              // input index of a box's first cell for lattice position 0
     int32_t reach;            // cells of a box besides the tile's positions
@@ -78,7 +71,7 @@ struct WgmmaOperands {
     WgmmaResidues residues;
     int32_t groups, in_channels, out_channels; // channels of a group
     int32_t row_tiles;                         // of 64 rows, of a group
-    int32_t warp_channels;                     // of a warp's 16 rows: 16; or 8, so that all warps have some; paired: 8
+    int32_t warp_channels;                     // of a warp's 16 rows: 16; or 8, so that all warps have some
     int32_t slabs, slab_bytes;                 // 32, 64 or 128
     int32_t slab_elements, plane_elements;     // plane_elements: of a group in one plane, a multiple of a step
     int32_t last_steps;                        // matrix instructions of the last slab; the others have slab_bytes / 32
@@ -99,17 +92,10 @@ constexpr int32_t wgmma_first_stage(const WgmmaOperands &o, int32_t z_residue, i
            (z.earlier * o.axis[1].all_taps * o.pass_taps + z.taps * (y.earlier * o.pass_taps + y.taps * x.earlier));
 }
 
-// Where byte `byte` of row `row` lies in an operand with rows of slab_bytes, relative to an address that is a multiple
-// of 1024: the bits above the seventh of the address are added to those of the 16 bytes.
-constexpr uint32_t wgmma_swizzle(uint32_t row, uint32_t byte, uint32_t slab_bytes) {
-    const uint32_t at = row * slab_bytes + byte;
-    return at ^ (at >> 3 & (slab_bytes - 16) & 0x70);
-}
-
 struct WgmmaTile {
     int32_t samples, y, x;   // positions of one warpgroup: y * x * samples
-    int32_t row_y;           // rows of the box from one y to the next: (x + reach) * samples, rounded up to even
-    int32_t box_x, box_y;    // cells; box_y: of both warpgroups
+    int32_t row_y;           // rows of the box from one y to the next: box_x * samples
+    int32_t box_x, box_y;    // cells; box_x: x + reach, rounded up to even; box_y: of both warpgroups
     int32_t second_y;        // first y of the second warpgroup's positions: 0 where it has other channels
     int32_t second_row_tile; // 1 where the second warpgroup has the next 64 rows, else 0
 };
@@ -141,8 +127,9 @@ struct WgmmaShared {                       // bytes of shared memory
 struct WgmmaOutput {
     int64_t sample, channel, z, y, x; // strides, in elements
     int32_t channels_last;
-    int32_t row_spans;
-    int32_t span_bytes;                  // from one span to the next in shared memory
+    int32_t straight;   // channels first, but from registers into y, two columns and two residues of x at once
+    int32_t row_spans;  // also where `straight`
+    int32_t span_bytes; // from one span to the next in shared memory
     Divisor channel_spans, sample_spans; // spans of one channel; of one channel and sample
     Divisor span_quads;                  // 16 bytes each, of short spans
     int32_t aligned_spans;               // they begin and end at multiples of 16 bytes where y is one

@@ -13,8 +13,7 @@ public:
     using Tile = WgmmaOutputTile<math, residues, N>;
     using Element = typename Tile::Element;
     static constexpr int bytes = Tile::bytes, vector = 16 / bytes;
-    static constexpr bool paired = residues == WgmmaResidues::paired;
-    static constexpr int halves = paired ? 1 : 2; // channels of a lane, at most
+    static constexpr int halves = 2; // channels of a lane, at most
 
     __device__ __forceinline__ WgmmaSpans(const Tile &tile, uint32_t shared)
         : t(tile), p(tile.p), o(tile.o), warp(__shfl_sync(0xffffffff, tile.thread() / 32, 0)), lane(tile.thread() % 32),
@@ -33,7 +32,7 @@ public:
         for (int32_t channel = 0; channel < own_channels(); ++channel) {
             const uint4 bias = bias_quad(channel);
             const uint32_t to = staging + channel * quads * 16;
-#pragma unroll 4
+#pragma unroll 1
             for (int32_t i = lane; i < quads; i += 32)
                 store_shared(to + i * 16, bias);
         }
@@ -58,8 +57,8 @@ public:
     // same place in 16 bytes as in global memory.
     __device__ __forceinline__ void write(int32_t z, int32_t z_residue, int32_t y_residue) const {
         const int32_t first_y = t.first_y * o.axis[1].stride + (p.out.row_spans ? y_residue : 0);
-        Element *const first = t.y + t.origin(z, z_residue) + (p.out.row_spans ? y_residue * p.out.y : 0) +
-                               (t.first_channel + warp * channels) * p.out.channel;
+        Element *const first =
+            t.output(z, z_residue, p.out.row_spans ? y_residue : 0) + warp * channels * p.out.channel;
         if (p.out.short_spans && aligned)
             write_short(first, first_y, own_channels());
         else
@@ -145,24 +144,14 @@ private:
             const int32_t body = __shfl_sync(0xffffffff, own.body, s);
             const int32_t at = tail ? static_cast<int32_t>(n & 0xff) + body + i : i;
             if (i < static_cast<int32_t>(tail ? n >> 8 : n & 0xff))
-                to[at] = load_element(from + at * bytes);
+                to[at] = load_shared_element<Element>(from + at * bytes);
         }
-    }
-
-    static __device__ __forceinline__ Element load_element(uint32_t from) {
-        if constexpr (bytes == 4)
-            return load_shared_float(from);
-        else
-            return {load_shared_half(from)};
     }
 
     // Of this warp; not positive: it has none.
     __device__ __forceinline__ int32_t own_channels() const { return min(channels, t.room() - warp * channels); }
     // Of a channel.
     __device__ __forceinline__ int32_t spans() const { return static_cast<int32_t>(p.out.channel_spans.value); }
-
-    static __device__ __forceinline__ uint32_t repeated(float v) { return __float_as_uint(v); }
-    template <class E> static __device__ __forceinline__ uint32_t repeated(E v) { return v.bits * 0x10001u; }
 
     __device__ __forceinline__ int32_t elements(int32_t oy) const {
         if (!p.out.row_spans)
@@ -181,21 +170,14 @@ private:
     }
     __device__ __forceinline__ float bias(int h) const { return t.bias(warp * channels + lane / 4 + 8 * h); }
 
-    // Places of the lane's columns 8 * j + 2 * (lane % 4) and the next.
-    __device__ __forceinline__ uint4 two_places(int j) const {
-        return load_shared(t.places + (8 * j + lane % 4 * 2) * static_cast<int32_t>(sizeof(WgmmaPlace)));
-    }
-
     // A lane has sums of one channel, or of two.
     template <int used> __device__ __forceinline__ void put_halves(const WgmmaMultiplier<math, residues, N> &m,
                                                                    const WgmmaPass &pass, int32_t z, int32_t z_residue,
                                                                    int32_t y_residue) const {
-        if constexpr (used <= halves) {
-            if (p.out.row_spans)
-                put_spans<used, true>(m, pass, z, z_residue, y_residue);
-            else
-                put_spans<used, false>(m, pass, z, z_residue, y_residue);
-        }
+        if (p.out.row_spans)
+            put_spans<used, true>(m, pass, z, z_residue, y_residue);
+        else
+            put_spans<used, false>(m, pass, z, z_residue, y_residue);
     }
 
     template <int used, bool row_spans>
@@ -203,65 +185,44 @@ private:
                                               int32_t z, int32_t z_residue, int32_t y_residue) const {
         uint32_t to[used], past[used]; // past: of the span of the tile's first row, modulo 16
         float b[used];
-        const uint32_t origin =
-            static_cast<uint32_t>(reinterpret_cast<uintptr_t>(t.y)) +
-            static_cast<uint32_t>(t.origin(z, z_residue) + (row_spans ? y_residue * p.out.y : 0)) * bytes;
+        const auto origin =
+            static_cast<uint32_t>(reinterpret_cast<uintptr_t>(t.output(z, z_residue, row_spans ? y_residue : 0)));
 #pragma unroll
         for (int h = 0; h < used; ++h) {
-            const int32_t channel = t.first_channel + warp * channels + lane / 4 + 8 * h;
+            const int32_t channel = warp * channels + lane / 4 + 8 * h;
             past[h] = origin + static_cast<uint32_t>(channel) * static_cast<uint32_t>(p.out.channel) * bytes;
             to[h] = span(h) + (row_spans ? 0 : y_residue * o.axis[2].out * bytes + past[h] % 16);
             b[h] = bias(h);
         }
         const auto address = [&](int h, uint32_t offset, uint32_t rooms) {
-            return to[h] + offset + (row_spans ? (past[h] + (rooms >> 16)) % 16 : 0);
+            return to[h] + offset + (row_spans ? (past[h] + (rooms & 0xff)) % 16 : 0);
         };
-        const bool quads = (paired || m.sets == 2) && o.axis[2].stride == 2 && pass.residues == 2;
+        const WgmmaRoom room(y_residue);
+        const bool quads = m.sets == 2 && o.axis[2].stride == 2 && pass.residues == 2;
         if (vectors && o.axis[2].stride == 1)
-            put_pairs(m, y_residue, address, b);
+            put_pairs(m, room, address, b);
         else if (vectors && quads)
-            put_quads(m, y_residue, address, b);
+            put_quads(m, room, address, b);
         else if (quads)
-            put_twos(m, y_residue, address, b);
+            put_twos(m, room, address, b);
         else
-            put_each(m, pass, y_residue, address, b);
-    }
-
-    // Places of some columns at once, so that their latency counts once: body(j, places of columns 8 * j ...).
-    template <class Body> __device__ __forceinline__ void each_place(const Body &body) const {
-        constexpr int together = residues == WgmmaResidues::two ? 2 : 4; // as registers allow
-#pragma unroll
-        for (int first = 0; first < N / 8; first += together) {
-            uint4 place[together];
-#pragma unroll
-            for (int j = first; j < first + together && j < N / 8; ++j)
-                place[j - first] = two_places(j);
-#pragma unroll
-            for (int j = first; j < first + together && j < N / 8; ++j)
-                body(j, place[j - first]);
-        }
-    }
-
-    // Residues of x for which a column has an output, in a row of y.
-    static __device__ __forceinline__ int32_t outputs(uint32_t rooms, int32_t y_residue) {
-        return y_residue < static_cast<int32_t>(rooms & 0xff) ? static_cast<int32_t>(rooms >> 8 & 0xff) : 0;
+            put_each(m, pass, room, address, b);
     }
 
     // Stride 1 of x: both columns are neighbours.
     template <int used, class Address>
-    __device__ __forceinline__ void put_pairs(const WgmmaMultiplier<math, residues, N> &m, int32_t y_residue,
+    __device__ __forceinline__ void put_pairs(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom &room,
                                               const Address &address, const float (&b)[used]) const {
         if constexpr (residues == WgmmaResidues::one)
-            each_place([&](int j, const uint4 &place) {
-                const int32_t count = outputs(place.y, y_residue);
+            t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
                 for (int h = 0; h < used; ++h) {
                     const float *const d = m.sums[0].d + 4 * j + 2 * h;
                     const uint32_t to = address(h, place.x, place.y);
                     if constexpr (bytes == 4)
-                        store_shared_below(0, count, to, make_uint2(word(d[0] + b[h]), word(d[1] + b[h])));
+                        room.store_first(place.y, to, make_uint2(word(d[0] + b[h]), word(d[1] + b[h])));
                     else
-                        store_shared_below(0, count, to, as_word(Element{}, d[0] + b[h], d[1] + b[h]));
+                        room.store_first(place.y, to, as_word(Element{}, d[0] + b[h], d[1] + b[h]));
                 }
             });
     }
@@ -271,49 +232,47 @@ private:
         return m.sums[0].d[4 * j + 2 * h + i];
     }
     static __device__ __forceinline__ float second(const WgmmaMultiplier<math, residues, N> &m, int j, int h, int i) {
-        return paired ? m.sums[0].d[4 * j + 2 + i] : m.sums[m.sets - 1].d[4 * j + 2 * h + i];
+        return m.sums[m.sets - 1].d[4 * j + 2 * h + i];
     }
 
     // Stride 2 of x: both columns' outputs for both residues are neighbours.
     template <int used, class Address>
-    __device__ __forceinline__ void put_quads(const WgmmaMultiplier<math, residues, N> &m, int32_t y_residue,
+    __device__ __forceinline__ void put_quads(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom &room,
                                               const Address &address, const float (&b)[used]) const {
-        each_place([&](int j, const uint4 &place) {
-            const int32_t count = outputs(place.y, y_residue);
+        t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
             for (int h = 0; h < used; ++h) {
                 const float v[4] = {first(m, j, h, 0) + b[h], second(m, j, h, 0) + b[h], first(m, j, h, 1) + b[h],
                                     second(m, j, h, 1) + b[h]};
                 const uint32_t to = address(h, place.x, place.y);
                 if constexpr (bytes == 4)
-                    store_shared_below(0, count, to, make_uint4(word(v[0]), word(v[1]), word(v[2]), word(v[3])));
+                    room.store_first(place.y, to, make_uint4(word(v[0]), word(v[1]), word(v[2]), word(v[3])));
                 else
-                    store_shared_below(0, count, to,
-                                       make_uint2(as_word(Element{}, v[0], v[1]), as_word(Element{}, v[2], v[3])));
+                    room.store_first(place.y, to,
+                                     make_uint2(as_word(Element{}, v[0], v[1]), as_word(Element{}, v[2], v[3])));
             }
         });
     }
 
     // The same where they are not aligned.
     template <int used, class Address>
-    __device__ __forceinline__ void put_twos(const WgmmaMultiplier<math, residues, N> &m, int32_t y_residue,
+    __device__ __forceinline__ void put_twos(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom &room,
                                              const Address &address, const float (&b)[used]) const {
-        each_place([&](int j, const uint4 &place) {
+        t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 const uint32_t offset = i == 0 ? place.x : place.z, rooms = i == 0 ? place.y : place.w;
-                const int32_t count = outputs(rooms, y_residue);
 #pragma unroll
                 for (int h = 0; h < used; ++h) {
                     const float x = first(m, j, h, i) + b[h], y = second(m, j, h, i) + b[h];
                     const uint32_t to = address(h, offset, rooms);
                     if constexpr (bytes == 4) {
-                        store_shared_below(0, count, to, word(x));
-                        store_shared_below(1, count, to + 4, word(y));
+                        room.store_first(rooms, to, word(x));
+                        room.store_second(rooms, to + 4, word(y));
                     } else {
                         const uint32_t both = as_word(Element{}, x, y);
-                        store_shared_below(0, count, to, static_cast<uint16_t>(both));
-                        store_shared_below(1, count, to + 2, static_cast<uint16_t>(both >> 16));
+                        room.store_first(rooms, to, static_cast<uint16_t>(both));
+                        room.store_second(rooms, to + 2, static_cast<uint16_t>(both >> 16));
                     }
                 }
             }
@@ -322,19 +281,20 @@ private:
 
     template <int used, class Address>
     __device__ __forceinline__ void put_each(const WgmmaMultiplier<math, residues, N> &m, const WgmmaPass &pass,
-                                             int32_t y_residue, const Address &address, const float (&b)[used]) const {
+                                             const WgmmaRoom &room, const Address &address,
+                                             const float (&b)[used]) const {
         const int32_t none = 1 << 30;
         const int32_t residue[2] = {pass.residue[0], pass.residues == 2 ? pass.residue[1] : none};
-        each_place([&](int j, const uint4 &place) {
+        t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 const uint32_t offset = i == 0 ? place.x : place.z, rooms = i == 0 ? place.y : place.w;
-                const int32_t count = outputs(rooms, y_residue);
+                const auto count = static_cast<uint32_t>(room.outputs(rooms));
 #pragma unroll
                 for (int h = 0; h < used; ++h) {
                     const uint32_t to = address(h, offset, rooms);
                     store_element(residue[0], count, to, first(m, j, h, i) + b[h]);
-                    if (paired || m.sets == 2)
+                    if (m.sets == 2)
                         store_element(residue[1], count, to, second(m, j, h, i) + b[h]);
                 }
             }
@@ -343,11 +303,11 @@ private:
 
     static __device__ __forceinline__ uint32_t word(float v) { return __float_as_uint(v); }
 
-    static __device__ __forceinline__ void store_element(int32_t residue, int32_t count, uint32_t to, float v) {
+    static __device__ __forceinline__ void store_element(uint32_t residue, uint32_t count, uint32_t to, float v) {
         if constexpr (bytes == 4)
-            store_shared_below(residue, count, to + residue * 4, word(v));
+            store_shared_from(count, residue + 1, to + residue * 4, word(v));
         else
-            store_shared_below(residue, count, to + residue * 2, from_float<Element>(v).bits);
+            store_shared_from(count, residue + 1, to + residue * 2, from_float<Element>(v).bits);
     }
 
     const Tile &t;

@@ -56,7 +56,7 @@ public:
           element_(static_cast<int64_t>(element_size(d_.dtype))), math_(gemm_math(d_)), y_(output_strides(d_)) {}
 
     std::optional<WgmmaTiling> best() {
-        for (const WgmmaResidues residues : {WgmmaResidues::one, WgmmaResidues::two, WgmmaResidues::paired})
+        for (const WgmmaResidues residues : {WgmmaResidues::one, WgmmaResidues::two})
             for (const int32_t slab : wgmma_slabs(d_))
                 if (slab > 0 && wgmma_has_residues(c_, residues))
                     try_operands(make_wgmma_operands(c_, residues, slab));
@@ -110,19 +110,19 @@ private:
     }
 
     // Cells of a box along x, such that its rows are even in number from one y to the next.
-    static int64_t box_x(const WgmmaTiling &t, int64_t x, int64_t samples) {
+    static int64_t box_x(const WgmmaTiling &t, int64_t x) {
         const int64_t cells = x + t.operands.axis[2].reach;
-        return cells + cells * samples % 2;
+        return cells + cells % 2;
     }
 
     // Columns of a warpgroup's product that are needed.
     static int64_t columns(const WgmmaTiling &t, int64_t samples, int64_t y, int64_t x) {
-        return ((y - 1) * box_x(t, x, samples) + x) * samples;
+        return (y * samples - 1) * box_x(t, x) + x;
     }
 
     void try_x(WgmmaTiling &t, int64_t x) {
         const int64_t n = t.row->n, lattice = t.operands.axis[1].lattice, warpgroups = t.tile.second_row_tile ? 1 : 2;
-        const int64_t most_y = 1 + (n - x) / box_x(t, x, 1);
+        const int64_t most_y = 1 + (n - x) / box_x(t, x);
         const int64_t y = ceil_div(even_part(lattice, most_y * warpgroups), warpgroups);
         try_y(t, 1, y, x);
         if (x < t.operands.axis[2].lattice || y * warpgroups < lattice)
@@ -137,15 +137,15 @@ private:
     void try_y(WgmmaTiling &t, int64_t samples, int64_t y, int64_t x) {
         const WgmmaAxis *const axis = t.operands.axis;
         const int64_t second_y = t.tile.second_row_tile ? 0 : y;
-        const int64_t cells_x = box_x(t, x, samples);
+        const int64_t cells_x = box_x(t, x);
         const int64_t box_y = second_y + y + axis[1].reach;
         if (std::max({cells_x, box_y, samples}) > most_box || !offsets_fit(samples))
             return;
         t.tile = {narrow(samples), narrow(y),     narrow(x),        narrow(cells_x * samples),
                   narrow(cells_x), narrow(box_y), narrow(second_y), t.tile.second_row_tile};
         set_cuts(t);
-        for (const bool row_spans : {false, true}) {
-            if (!place_output(t, row_spans))
+        for (const Collection collection : {Collection::spans, Collection::row_spans, Collection::none}) {
+            if (!place_output(t, collection))
                 continue;
             for (const bool keep : {false, true})
                 if (place_rings(t, keep))
@@ -172,7 +172,11 @@ private:
                   o.axis[0].lattice};
     }
 
-    bool place_output(WgmmaTiling &t, bool row_spans) const {
+    // Of outputs in shared memory; none: they are written from registers, or channels are last.
+    enum class Collection { spans, row_spans, none };
+
+    bool place_output(WgmmaTiling &t, Collection collection) const {
+        const bool row_spans = collection != Collection::spans;
         t.out = {};
         t.out.sample = y_.n;
         t.out.channel = y_.c;
@@ -185,7 +189,7 @@ private:
             const int element = static_cast<int>(element_);
             t.out.vectors = y_.x * element % 16 == 0 && t.operands.out_channels * element % 16 == 0;
             t.shared.staging_bytes = wgmma_last_columns * wgmma_last_pitch(element);
-            return !row_spans;
+            return collection == Collection::none;
         }
         const bool whole = t.cuts.x == 1;
         if (!row_spans && !whole)
@@ -201,6 +205,9 @@ private:
         if (loose >= device_.shared_bytes_per_block || spans >= divisor_limit)
             return false;
         t.out.vectors = joins_columns(t);
+        t.out.straight = collection == Collection::none;
+        if (t.out.straight && !writes_straight(t))
+            return false;
         t.out.short_spans = t.out.aligned_spans && bytes_of_span < short_bytes;
         t.out.channel_spans = make_divisor(spans);
         t.out.sample_spans = make_divisor(span_rows);
@@ -208,7 +215,7 @@ private:
         set_span_bytes(t, loose);
         const int64_t channels = std::min<int64_t>(wgmma_tile_channels(t.operands),
                                                    round_up(t.operands.out_channels, t.operands.warp_channels));
-        const int64_t bytes = channels * spans * t.out.span_bytes;
+        const int64_t bytes = t.out.straight ? 0 : channels * spans * t.out.span_bytes;
         t.shared.staging_bytes = narrow(std::min<int64_t>(round_up(bytes, 128), device_.shared_bytes_per_block));
         return std::cmp_less(t.shared.staging_bytes, device_.shared_bytes_per_block);
     }
@@ -227,7 +234,28 @@ private:
     // Whether a thread has what two neighbouring columns write as one vector. All columns then have all outputs.
     bool joins_columns(const WgmmaTiling &t) const {
         const bool has_residues = d_.stride[2] == 1 || (d_.stride[2] == 2 && t.row->residues != WgmmaResidues::one);
-        return has_residues && t.tile.samples == 1 && has_aligned_rows(t, 2 * d_.stride[2]);
+        return has_residues && has_aligned_rows(t, 2 * d_.stride[2]);
+    }
+
+    // Whether two columns and two residues of x are all that there is of x, and all rows have taps.
+    bool writes_straight(const WgmmaTiling &t) const {
+        return t.out.vectors && d_.stride[2] == 2 && t.operands.passes == 1 && t.operands.pass[0].residues == 2 &&
+               has_taps_everywhere(t.operands.axis[1]);
+    }
+
+    // Whether each output of an axis has a tap inside the input. Those of a residue that do are neighbours where taps
+    // are not further apart than the input is long.
+    static bool has_taps_everywhere(const WgmmaAxis &axis) {
+        const int32_t step = narrow(axis.in_step.value);
+        const auto has_tap = [&axis, step](const WgmmaPhase &f, int32_t position) {
+            const int32_t in = position + axis.low + f.first, last = in - (f.taps - 1) * step;
+            return f.taps > 0 && in >= 0 && last < axis.in;
+        };
+        for (int32_t residue = 0; residue < std::min(axis.stride, axis.out); ++residue)
+            if (!has_tap(axis.phase[residue], 0) ||
+                !has_tap(axis.phase[residue], (axis.out - 1 - residue) / axis.stride))
+                return false;
+        return step <= axis.in;
     }
 
     // Spread such that the lanes of a warp, which write eight channels, find them in different banks.
@@ -257,8 +285,8 @@ private:
         WgmmaShared &s = t.shared;
         s.keep = keep;
         const int64_t box_rows = int64_t{t.tile.row_y} * t.tile.box_y;
-        const int64_t read_rows = int64_t{t.tile.second_y + o.axis[1].reach} * t.tile.row_y +
-                                  int64_t{o.axis[2].reach} * t.tile.samples + t.row->n;
+        const int64_t read_rows =
+            int64_t{t.tile.second_y + o.axis[1].reach} * t.tile.row_y + o.axis[2].reach + t.row->n;
         const int64_t plane = round_up(std::max(box_rows, read_rows) * o.slab_bytes, wgmma_row_alignment);
         const int64_t entry = gemm_planes(math_) * plane;
         const int64_t tap = int64_t{o.stage_bytes} * (1 + t.tile.second_row_tile);

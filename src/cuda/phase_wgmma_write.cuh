@@ -7,26 +7,48 @@
 
 namespace ct3d::cuda {
 
-// Of a column. Channels last: elements from the tile's first output; channels first: bytes from a channel's first span.
+// Of a column. Channels last, or straight: elements from the tile's first output; else: bytes from a channel's first
+// span.
 struct WgmmaPlace {
     int32_t offset;
-    uint8_t y_room, x_room; // residues of y and x for which there is an output; 0: none
-    uint8_t start;          // row spans: of the row's address for residue 0 of y, from the tile's first, modulo 16
-    uint8_t unused;
+    uint8_t start;  // row spans: of the row's address for residue 0 of y, from the tile's first, modulo 16
+    uint8_t x_room; // residues of x for which there is an output
+    // Residues of y for which there is one; for residues of x after the first, and for all. 0: none. Words compare as
+    // the last does.
+    uint8_t later_y_room, y_room;
 };
 
-// Two elements in a word.
-__device__ __forceinline__ uint32_t as_word(Half, float x, float y) {
-    const __half2 v = __floats2half2_rn(x, y);
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-__device__ __forceinline__ uint32_t as_word(Bfloat, float x, float y) {
-    const __nv_bfloat162 v = __floats2bfloat162_rn(x, y);
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
+// Compares the second word of places with residues of y and x.
+class WgmmaRoom {
+public:
+    __device__ __forceinline__ explicit WgmmaRoom(int32_t y_residue, int32_t x_residue = 0)
+        : least_(static_cast<uint32_t>(y_residue + 1) << 24), x_residue_(x_residue) {}
+
+    __device__ __forceinline__ bool is_in(uint32_t place) const {
+        return place >= least_ && static_cast<int32_t>(place >> 8 & 0xff) > x_residue_;
+    }
+    // Residues of x for which there is an output.
+    __device__ __forceinline__ int32_t outputs(uint32_t place) const {
+        return place >= least_ ? static_cast<int32_t>(place >> 8 & 0xff) : 0;
+    }
+    // Where there is an output of the first residue of x, or of the second; without a branch.
+    template <class Word> __device__ __forceinline__ void store_first(uint32_t place, uint32_t to, Word v) const {
+        store_shared_from(place, least_, to, v);
+    }
+    template <class Word> __device__ __forceinline__ void store_second(uint32_t place, uint32_t to, Word v) const {
+        store_shared_from(place << 8, least_, to, v);
+    }
+
+private:
+    const uint32_t least_;
+    const int32_t x_residue_;
+};
+
+template <class E> __device__ __forceinline__ E load_shared_element(uint32_t from) {
+    if constexpr (sizeof(E) == 4)
+        return load_shared_float(from);
+    else
+        return {load_shared_half(from)};
 }
 
 // One warpgroup's part of a job. Its tables in shared memory: places of N columns, then the bias of its channels.
@@ -44,7 +66,9 @@ public:
         job = j;
         first_y = job.y + warpgroup * p.tile.second_y;
         first_channel = (job.row_tile + warpgroup * p.tile.second_row_tile) * wgmma_tile_channels(o);
-        y = static_cast<Element *>(p.y) + int64_t{job.group} * o.out_channels * p.out.channel;
+        y = static_cast<Element *>(p.y) + (int64_t{job.group} * o.out_channels + first_channel) * p.out.channel +
+            job.sample * p.out.sample + int64_t{first_y} * o.axis[1].stride * p.out.y +
+            int64_t{job.x} * o.axis[2].stride * p.out.x;
         meet();
 #pragma unroll 1
         for (int32_t i = thread(); i < N; i += 128)
@@ -61,10 +85,26 @@ public:
         return load_shared_float(places + N * sizeof(WgmmaPlace) + channel * 4);
     }
 
-    // Elements from `y` to the tile's first output of a channel, for residues 0 of x and y.
-    __device__ __forceinline__ int64_t origin(int32_t z, int32_t z_residue) const {
-        return job.sample * p.out.sample + (int64_t{z} * o.axis[0].stride + z_residue) * p.out.z +
-               int64_t{first_y} * o.axis[1].stride * p.out.y + int64_t{job.x} * o.axis[2].stride * p.out.x;
+    // The places of the lane's columns 8 * j + 2 * (lane % 4) and the next, some at once, so that their latency counts
+    // once: body(j, places).
+    template <class Body> __device__ __forceinline__ void each_place(const Body &body) const {
+        constexpr int together = residues == WgmmaResidues::two ? 2 : 4; // as registers allow
+#pragma unroll
+        for (int first = 0; first < N / 8; first += together) {
+            uint4 place[together];
+#pragma unroll
+            for (int j = first; j < first + together && j < N / 8; ++j)
+                place[j - first] =
+                    load_shared(places + (8 * j + thread() % 4 * 2) * static_cast<int32_t>(sizeof(WgmmaPlace)));
+#pragma unroll
+            for (int j = first; j < first + together && j < N / 8; ++j)
+                body(j, place[j - first]);
+        }
+    }
+
+    // The tile's first output for residue 0 of x.
+    __device__ __forceinline__ Element *output(int32_t z, int32_t z_residue, int32_t y_residue) const {
+        return y + (int64_t{z} * o.axis[0].stride + z_residue) * p.out.z + y_residue * p.out.y;
     }
 
     // How many of the channels there are.
@@ -78,7 +118,7 @@ public:
     const int32_t warpgroup;
     WgmmaJob job;
     int32_t first_y, first_channel; // of this warpgroup, in its group
-    Element *y;                     // of the group
+    Element *y;                     // the tile's first output, in plane 0
 
 private:
     __device__ __forceinline__ float bias_of(int32_t channel) const {
@@ -89,15 +129,16 @@ private:
 
     __device__ __forceinline__ WgmmaPlace place_of(int32_t column) const {
         const auto &[az, ay, ax] = o.axis;
-        const int32_t row = column / p.tile.row_y, sample = column % p.tile.row_y % p.tile.samples,
-                      cell = column % p.tile.row_y / p.tile.samples;
+        const int32_t row = column / p.tile.row_y, sample = column % p.tile.row_y / p.tile.box_x,
+                      cell = column % p.tile.box_x;
         const int32_t oy = (first_y + row) * ay.stride, ox = (job.x + cell) * ax.stride;
         if (row >= p.tile.y || cell >= p.tile.x || oy >= ay.out || ox >= ax.out || job.sample + sample >= p.batch)
             return {};
         WgmmaPlace place{};
         place.y_room = static_cast<uint8_t>(min(ay.out - oy, ay.stride));
         place.x_room = static_cast<uint8_t>(min(ax.out - ox, ax.stride));
-        if (p.out.channels_last) {
+        place.later_y_room = place.x_room > 1 ? place.y_room : uint8_t{0};
+        if (p.out.channels_last || p.out.straight) {
             place.offset =
                 static_cast<int32_t>(sample * p.out.sample + row * ay.stride * p.out.y + cell * ax.stride * p.out.x);
         } else if (p.out.row_spans) {

@@ -26,6 +26,11 @@ __device__ __forceinline__ uint2 load_shared_pair(uint32_t address) {
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address) : "memory");
     return v;
 }
+__device__ __forceinline__ uint32_t load_shared_word(uint32_t address) {
+    uint32_t v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
 __device__ __forceinline__ float load_shared_float(uint32_t address) {
     float v;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(address) : "memory");
@@ -46,27 +51,36 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint2 v) {
 __device__ __forceinline__ void store_shared(uint32_t address, float v) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
 }
+__device__ __forceinline__ void store_shared(uint32_t address, uint16_t v) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(v) : "memory");
+}
 
-// Where index < count; without a branch.
-__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint4 v) {
+// 16 bytes to global memory; of a value that repeats the compiler would make four stores.
+__device__ __forceinline__ void store_global(void *to, uint4 v) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
+// Where value >= least; without a branch.
+__device__ __forceinline__ void store_shared_from(uint32_t value, uint32_t least, uint32_t address, uint4 v) {
     asm volatile(
-        "{\n.reg .pred p;\nsetp.lt.s32 p, %5, %6;\n@p st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n}" ::"r"(address),
-        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(index), "r"(count)
+        "{\n.reg .pred p;\nsetp.ge.u32 p, %5, %6;\n@p st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n}" ::"r"(address),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(value), "r"(least)
         : "memory");
 }
-__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint2 v) {
-    asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %3, %4;\n@p st.shared.v2.u32 [%0], {%1, %2};\n}" ::"r"(address),
-                 "r"(v.x), "r"(v.y), "r"(index), "r"(count)
+__device__ __forceinline__ void store_shared_from(uint32_t value, uint32_t least, uint32_t address, uint2 v) {
+    asm volatile("{\n.reg .pred p;\nsetp.ge.u32 p, %3, %4;\n@p st.shared.v2.u32 [%0], {%1, %2};\n}" ::"r"(address),
+                 "r"(v.x), "r"(v.y), "r"(value), "r"(least)
                  : "memory");
 }
-__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint32_t v) {
-    asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %2, %3;\n@p st.shared.u32 [%0], %1;\n}" ::"r"(address), "r"(v),
-                 "r"(index), "r"(count)
+__device__ __forceinline__ void store_shared_from(uint32_t value, uint32_t least, uint32_t address, uint32_t v) {
+    asm volatile("{\n.reg .pred p;\nsetp.ge.u32 p, %2, %3;\n@p st.shared.u32 [%0], %1;\n}" ::"r"(address), "r"(v),
+                 "r"(value), "r"(least)
                  : "memory");
 }
-__device__ __forceinline__ void store_shared_below(int32_t index, int32_t count, uint32_t address, uint16_t v) {
-    asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %2, %3;\n@p st.shared.u16 [%0], %1;\n}" ::"r"(address), "h"(v),
-                 "r"(index), "r"(count)
+__device__ __forceinline__ void store_shared_from(uint32_t value, uint32_t least, uint32_t address, uint16_t v) {
+    asm volatile("{\n.reg .pred p;\nsetp.ge.u32 p, %2, %3;\n@p st.shared.u16 [%0], %1;\n}" ::"r"(address), "h"(v),
+                 "r"(value), "r"(least)
                  : "memory");
 }
 
@@ -194,11 +208,11 @@ __device__ __forceinline__ void bulk_load(uint32_t shared, const void *global, u
 
 // The box of a tensor with five axes that begins at these coordinates, the fastest axis first; cells outside the tensor
 // become zeros, and count. The map is a __grid_constant__ parameter of the kernel, or in global memory.
-__device__ __forceinline__ void tensor_load(uint32_t shared, const TensorMap *map, int32_t c, int32_t n, int32_t x,
-                                            int32_t y, int32_t z, uint32_t barrier) {
+__device__ __forceinline__ void tensor_load(uint32_t shared, const TensorMap *map, int32_t at0, int32_t at1,
+                                            int32_t at2, int32_t at3, int32_t at4, uint32_t barrier) {
     asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(shared),
-                 "l"(map), "r"(c), "r"(n), "r"(x), "r"(y), "r"(z), "r"(barrier)
+                 "l"(map), "r"(at0), "r"(at1), "r"(at2), "r"(at3), "r"(at4), "r"(barrier)
                  : "memory");
 }
 __device__ __forceinline__ void prefetch_tensor_map(const TensorMap *map) {

@@ -11,6 +11,11 @@ struct TensorAddresses {
     void *y;
 };
 
+// A CUtensorMap.
+struct alignas(64) TensorMap {
+    uint64_t words[16];
+};
+
 // Distances in elements.
 struct TensorStrides {
     int64_t x_sample, x_channel, x_z, x_y, x_x;

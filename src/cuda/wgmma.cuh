@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The matrix instructions of a warpgroup, which run asynchronously: 64 rows by up to 256 columns, both operands in
-// shared memory. For sm_90a.
+// The matrix instructions of a warpgroup, which run asynchronously: 64 rows by up to 256 columns, operands in shared
+// memory, the first one perhaps in registers. For sm_90a.
 #pragma once
 
 #include "phase_gemm_params.hpp"
@@ -36,17 +36,28 @@ template <int n> __device__ __forceinline__ void wgmma_keep(float (&d)[n]) {
 }
 
 template <int N> struct Wgmma;
+template <int N> struct WgmmaRegisters;
 
 // d = a * b, or d += a * b: a has 64 rows, b has N columns, which are its rows in memory, and each row 32 bytes that
-// are multiplied. Row 16*w + l/4 + 8*(i/2) and column 8*j + 2*(l%4) + i%2 is d[4*j + i] of lane l of warp w.
+// are multiplied. Row 16*w + l/4 + 8*(i/2) and column 8*j + 2*(l%4) + i%2 is d[4*j + i] of lane l of warp w. `a` is an
+// operand, or four registers that nobody writes before wgmma_wait(): register i of the same lane has, of row
+// 16*w + l/4 + 8*(i%2), word l%4 + 4*(i/2) of the 32 bytes.
+template <GemmMath math, template <int> class Of, int N, class A>
+__device__ __forceinline__ void wgmma_as(float (&d)[N / 2], const A &a, uint64_t b, int32_t accumulate) {
+    if constexpr (math == GemmMath::f16)
+        Of<N>::f16(d, a, b, accumulate);
+    else if constexpr (math == GemmMath::tf32)
+        Of<N>::tf32(d, a, b, accumulate);
+    else
+        Of<N>::bf16(d, a, b, accumulate);
+}
 template <GemmMath math, int N>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], uint64_t a, uint64_t b, int32_t accumulate) {
-    if constexpr (math == GemmMath::f16)
-        Wgmma<N>::f16(d, a, b, accumulate);
-    else if constexpr (math == GemmMath::tf32)
-        Wgmma<N>::tf32(d, a, b, accumulate);
-    else
-        Wgmma<N>::bf16(d, a, b, accumulate);
+    wgmma_as<math, Wgmma, N>(d, a, b, accumulate);
+}
+template <GemmMath math, int N>
+__device__ __forceinline__ void wgmma(float (&d)[N / 2], const uint32_t (&a)[4], uint64_t b, int32_t accumulate) {
+    wgmma_as<math, WgmmaRegisters, N>(d, a, b, accumulate);
 }
 
 // The sums of N columns, by four: FIRST(0, 1, 2, 3) NEXT(4, 5, 6, 7) ...
@@ -135,6 +146,29 @@ CT3D_WGMMA(232, 116, 117, 118)
 CT3D_WGMMA(240, 120, 121, 122)
 CT3D_WGMMA(248, 124, 125, 126)
 CT3D_WGMMA(256, 128, 129, 130)
+#undef CT3D_WGMMA
+#undef CT3D_WGMMA_TYPE
+
+// The same with `a` in registers, for a few numbers of columns.
+#define CT3D_WGMMA_TYPE(name, N, depth, type, order, A0, A1, A2, A3, B, S)                                             \
+    static __device__ __forceinline__ void name(float(&d)[N / 2], const uint32_t(&a)[4], uint64_t b,                   \
+                                                int32_t accumulate) {                                                  \
+        asm volatile("{\n.reg .pred sum;\nsetp.ne.b32 sum, %" #S ", 0;\n"                                              \
+                     "wgmma.mma_async.sync.aligned.m64n" #N depth ".f32." type "." type " {" CT3D_SUMS_##N(            \
+                         CT3D_NAMES, CT3D_MORE_NAMES) "}, {" CT3D_NAMES(A0, A1, A2, A3) "}, %" #B ", sum, 1, 1" order  \
+                                                                                        ";\n}"                         \
+                     : CT3D_SUMS_##N(CT3D_REGISTERS, CT3D_MORE_REGISTERS)                                              \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));                           \
+    }
+#define CT3D_WGMMA(N, A0, A1, A2, A3, B, S)                                                                            \
+    template <> struct WgmmaRegisters<N> {                                                                             \
+        CT3D_WGMMA_TYPE(f16, N, "k16", "f16", ", 0", A0, A1, A2, A3, B, S)                                             \
+        CT3D_WGMMA_TYPE(bf16, N, "k16", "bf16", ", 0", A0, A1, A2, A3, B, S)                                           \
+        CT3D_WGMMA_TYPE(tf32, N, "k8", "tf32", "", A0, A1, A2, A3, B, S)                                               \
+    };
+CT3D_WGMMA(32, 16, 17, 18, 19, 20, 21)
+CT3D_WGMMA(64, 32, 33, 34, 35, 36, 37)
+CT3D_WGMMA(128, 64, 65, 66, 67, 68, 69)
 #undef CT3D_WGMMA
 #undef CT3D_WGMMA_TYPE
 

@@ -21,12 +21,14 @@ template <class T> T &at_shared(uint32_t address) {
 
 inline uint4 load_shared(uint32_t address) { return at_shared<uint4>(address); }
 inline uint2 load_shared_pair(uint32_t address) { return at_shared<uint2>(address); }
+inline uint32_t load_shared_word(uint32_t address) { return at_shared<uint32_t>(address); }
 inline float load_shared_float(uint32_t address) { return at_shared<float>(address); }
 inline uint16_t load_shared_half(uint32_t address) { return at_shared<uint16_t>(address); }
 template <class T> void store_shared(uint32_t address, T value) { at_shared<T>(address) = value; }
-template <class T> void store_shared_below(int32_t index, int32_t count, uint32_t address, T value) {
-    if (index < count)
-        store_shared(address, value);
+inline void store_global(void *to, uint4 v) { *static_cast<uint4 *>(to) = v; }
+template <class T> void store_shared_from(uint32_t value, uint32_t least, uint32_t address, T v) {
+    if (value >= least)
+        store_shared(address, v);
 }
 
 inline int32_t opaque(int32_t value) { return value; }
@@ -68,9 +70,9 @@ inline void mbarrier_wait(uint32_t barrier, uint32_t parity) { standin::barrier_
 inline void bulk_load(uint32_t shared, const void *global, uint32_t bytes, uint32_t barrier) {
     standin::bulk_load(shared, global, bytes, barrier);
 }
-inline void tensor_load(uint32_t shared, const TensorMap *map, int32_t c, int32_t n, int32_t x, int32_t y, int32_t z,
-                        uint32_t barrier) {
-    standin::tensor_load(shared, map, {c, n, x, y, z}, barrier);
+inline void tensor_load(uint32_t shared, const TensorMap *map, int32_t at0, int32_t at1, int32_t at2, int32_t at3,
+                        int32_t at4, uint32_t barrier) {
+    standin::tensor_load(shared, map, {at0, at1, at2, at3, at4}, barrier);
 }
 inline void prefetch_tensor_map(const TensorMap *) {}
 

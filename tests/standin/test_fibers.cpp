@@ -211,7 +211,7 @@ void faults_are_reported(void **) {
     expect_fault("without a fence", [] {
         run_warps(4, [](uint32_t) {
             float sums[4];
-            standin::warpgroup_multiply(standin::Product::f16, 8, sums, 0, 0, false);
+            standin::warpgroup_multiply(standin::Product::f16, 8, sums, uint64_t{0}, 0, false);
         });
     });
     expect_fault("has no swizzle", [] {

@@ -90,6 +90,42 @@ void check_product(Product type, uint32_t slab_bytes, uint32_t columns, uint32_t
     run_warps(8, body, large_shared_bytes);
 }
 
+// The same with a in registers, which hold what the descriptor would find.
+void check_product_of_registers(Product type, uint32_t columns) {
+    constexpr uint32_t slab_bytes = 32;
+    const Operand b{type, b_offset, columns, slab_bytes, b_value};
+    const uint32_t size = bytes_of(type), of_word = 4 / size, depth = slab_bytes / size;
+    const auto body = [&](uint32_t thread) {
+        if (thread == 0)
+            b.write();
+        __syncthreads();
+        const uint32_t lane = thread % 32, warp = thread / 32 % 4;
+        uint32_t a[4] = {};
+        for (uint32_t i = 0; i < 4; ++i) {
+            uint8_t bytes[4];
+            for (uint32_t k = 0; k < of_word; ++k)
+                put(type, bytes + k * size,
+                    a_value(warp * 16 + lane / 4 + (i & 1) * 8, (lane % 4 + (i & 2) * 2) * of_word + k));
+            std::memcpy(&a[i], bytes, 4);
+        }
+        std::vector<float> sums(columns / 2, 1e30f);
+        standin::fence_products();
+        standin::warpgroup_multiply(type, columns, sums.data(), a, wgmma_operand(address_of(b.offset), slab_bytes),
+                                    false);
+        standin::commit_products();
+        standin::wait_products(0);
+        for (uint32_t i = 0; i < columns / 2; ++i) {
+            const uint32_t row = warp * 16 + (lane >> 2) + (i & 2 ? 8 : 0);
+            const uint32_t column = (i >> 2) * 8 + (lane & 3) * 2 + (i & 1);
+            float expected = 0;
+            for (uint32_t k = 0; k < depth; ++k)
+                expected += a_value(row, k) * b_value(column, k);
+            assert_true(sums[i] == expected);
+        }
+    };
+    run_warps(8, body, large_shared_bytes);
+}
+
 void products_are_right(void **) {
     for (const Product type : {Product::f16, Product::bf16, Product::tf32})
         for (const uint32_t slab_bytes : {32u, 64u, 128u})
@@ -97,6 +133,8 @@ void products_are_right(void **) {
                 for (const uint32_t columns : {8u, 136u})
                     check_product(type, slab_bytes, columns, first, first == 6);
     check_product(Product::f16, 128, 256, 5, false);
+    for (const Product type : {Product::f16, Product::bf16, Product::tf32})
+        check_product_of_registers(type, 32);
 }
 
 // ---- boxes

@@ -21,15 +21,18 @@ constexpr uint64_t whole_warp = 0xffffffff;
 
 // An instruction of a warp, which some lanes may not have reached yet; no columns: the end of a group.
 struct Instruction {
-    Product type;
-    uint32_t columns;
-    uint64_t a, b;
-    bool accumulate;
+    Product type = Product::f16;
+    uint32_t columns = 0;
+    uint64_t a = 0, b = 0;
+    bool accumulate = false;
+    bool a_in_registers = false;
     uint32_t arrived = 0;
-    float *sums[lanes];
+    float *sums[lanes] = {};
+    const uint32_t *registers[lanes] = {};
 
     bool same(const Instruction &o) const {
-        return type == o.type && columns == o.columns && a == o.a && b == o.b && accumulate == o.accumulate;
+        return type == o.type && columns == o.columns && a == o.a && b == o.b && accumulate == o.accumulate &&
+               a_in_registers == o.a_in_registers;
     }
 };
 
@@ -93,10 +96,13 @@ struct Matrices {
     float a[warp_rows][most_depth], b[most_depth][most_columns], sums[warp_rows][most_columns];
 
     void read(const Instruction &in, uint32_t first_row) {
-        const Rows a_rows(in.a), b_rows(in.b);
+        const Rows b_rows(in.b);
         uint8_t bytes[slice_bytes];
         for (uint32_t row = 0; row < warp_rows; ++row) {
-            a_rows.read(first_row + row, bytes);
+            if (in.a_in_registers)
+                read_registers(in, row, bytes);
+            else
+                Rows(in.a).read(first_row + row, bytes);
             to_floats(in.type, bytes, a[row]);
         }
         for (uint32_t column = 0; column < in.columns; ++column) {
@@ -106,6 +112,11 @@ struct Matrices {
             for (uint32_t k = 0; k < most_depth; ++k)
                 b[k][column] = values[k];
         }
+    }
+
+    static void read_registers(const Instruction &in, uint32_t row, uint8_t (&to)[slice_bytes]) {
+        for (uint32_t word = 0; word < slice_bytes / 4; ++word)
+            std::memcpy(to + 4 * word, &in.registers[row % 8 * 4 + word % 4][row / 8 + word / 4 * 2], 4);
     }
 
     void multiply(uint32_t depth, uint32_t columns) {
@@ -146,7 +157,7 @@ void carry_out_complete(Warp &w) {
         carry_out_first(w);
 }
 
-void issue(const Instruction &given, float *sums) {
+void issue(const Instruction &given, float *sums, const uint32_t *registers) {
     Warp &w = own_warp();
     const uint32_t lane = current_thread % lanes;
     const uint64_t place = w.issued[lane]++ - w.done;
@@ -156,6 +167,7 @@ void issue(const Instruction &given, float *sums) {
     if (!in.same(given))
         fault("lanes of warp %u issue different wgmma instructions", current_thread / lanes);
     in.sums[lane] = sums;
+    in.registers[lane] = registers;
     if (++in.arrived == lanes && in.columns && draws.coin())
         carry_out_complete(w);
 }
@@ -187,17 +199,30 @@ void end_products() {
             fault("warp %td has ended before its wgmma instructions", &w - warps.data());
 }
 
-void warpgroup_multiply(Product type, uint32_t columns, float *sums, uint64_t a, uint64_t b, bool accumulate) {
+namespace {
+
+void check_multiply(uint32_t columns) {
     if (columns == 0 || columns > most_columns || columns % 8 != 0)
         fault("wgmma with %u columns", columns);
     if (!own_warp().fenced[current_thread % lanes])
         fault("wgmma without a fence before it");
-    issue({type, columns, a, b, accumulate, 0, {}}, sums);
+}
+
+} // namespace
+
+void warpgroup_multiply(Product type, uint32_t columns, float *sums, uint64_t a, uint64_t b, bool accumulate) {
+    check_multiply(columns);
+    issue({.type = type, .columns = columns, .a = a, .b = b, .accumulate = accumulate}, sums, nullptr);
+}
+
+void warpgroup_multiply(Product type, uint32_t columns, float *sums, const uint32_t *a, uint64_t b, bool accumulate) {
+    check_multiply(columns);
+    issue({.type = type, .columns = columns, .b = b, .accumulate = accumulate, .a_in_registers = true}, sums, a);
 }
 
 void fence_products() { own_warp().fenced[current_thread % lanes] = true; }
 
-void commit_products() { issue({Product::f16, 0, 0, 0, false, 0, {}}, nullptr); }
+void commit_products() { issue({}, nullptr, nullptr); }
 
 void wait_products(uint32_t groups_left) {
     Wait own{groups_left};

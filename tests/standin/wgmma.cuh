@@ -17,11 +17,15 @@ inline void wgmma_commit() { standin::commit_products(); }
 template <int N> void wgmma_wait() { standin::wait_products(N); }
 template <int n> void wgmma_keep(float (&)[n]) {}
 
+template <GemmMath math> constexpr auto product_of = math == GemmMath::f16    ? standin::Product::f16
+                                                     : math == GemmMath::tf32 ? standin::Product::tf32
+                                                                              : standin::Product::bf16;
+
 template <GemmMath math, int N> void wgmma(float (&d)[N / 2], uint64_t a, uint64_t b, int32_t accumulate) {
-    constexpr auto type = math == GemmMath::f16    ? standin::Product::f16
-                          : math == GemmMath::tf32 ? standin::Product::tf32
-                                                   : standin::Product::bf16;
-    standin::warpgroup_multiply(type, N, d, a, b, accumulate);
+    standin::warpgroup_multiply(product_of<math>, N, d, a, b, accumulate);
+}
+template <GemmMath math, int N> void wgmma(float (&d)[N / 2], const uint32_t (&a)[4], uint64_t b, int32_t accumulate) {
+    standin::warpgroup_multiply(product_of<math>, N, d, a, b, accumulate);
 }
 
 } // namespace ct3d::cuda

@@ -3,7 +3,7 @@
 // 16 * (warp of the warpgroup) + 8 * h + lane / 4 and column 8 * j + 2 * (lane % 4) + i.
 #pragma once
 
-#include "phase_wgmma_params.hpp"
+#include "phase_gemm_params.hpp"
 #include "wgmma.cuh"
 
 namespace ct3d::cuda {
@@ -32,12 +32,13 @@ template <GemmMath math, int N> class WgmmaSums {
 public:
     __device__ __forceinline__ void start() { begun_ = 0; }
 
-    // One tap of `steps` matrix instructions.
-    template <int steps> __device__ __forceinline__ void add(WgmmaOperand weights, WgmmaOperand box, int32_t, int32_t) {
+    // `steps` matrix instructions; rows(step, plane) and columns(step, plane) are their operands.
+    template <int steps, class Rows, class Columns>
+    __device__ __forceinline__ void add(const Rows &rows, const Columns &columns) {
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
             wgmma_fence();
-            wgmma<math, N>(d, weights.after(2 * step), box.after(2 * step), begun_);
+            wgmma<math, N>(d, rows(step, 0), columns(step, 0), begun_);
             begun_ = 1;
         }
     }
@@ -62,21 +63,19 @@ public:
             sum = 0;
     }
 
-    // The operands of a plane stand so many times 16 bytes after those of the one before.
-    template <int steps> __device__ __forceinline__ void add(WgmmaOperand weights, WgmmaOperand box,
-                                                             int32_t weights_plane, int32_t box_plane) {
+    template <int steps, class Rows, class Columns>
+    __device__ __forceinline__ void add(const Rows &rows, const Columns &columns) {
         if (since_ + steps > most)
             move();
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
-            const WgmmaOperand w = weights.moved(2 * step), b = box.moved(2 * step);
             wgmma_fence();
-            wgmma<GemmMath::f32, N>(small_, w.after(0), b.after(2 * box_plane), since_);
-            wgmma<GemmMath::f32, N>(small_, w.after(weights_plane), b.after(box_plane), 1);
-            wgmma<GemmMath::f32, N>(small_, w.after(2 * weights_plane), b.after(0), 1);
-            wgmma<GemmMath::f32, N>(small_, w.after(0), b.after(box_plane), 1);
-            wgmma<GemmMath::f32, N>(small_, w.after(weights_plane), b.after(0), 1);
-            wgmma<GemmMath::f32, N>(large_, w.after(0), b.after(0), since_);
+            wgmma<GemmMath::f32, N>(small_, rows(step, 0), columns(step, 2), since_);
+            wgmma<GemmMath::f32, N>(small_, rows(step, 1), columns(step, 1), 1);
+            wgmma<GemmMath::f32, N>(small_, rows(step, 2), columns(step, 0), 1);
+            wgmma<GemmMath::f32, N>(small_, rows(step, 0), columns(step, 1), 1);
+            wgmma<GemmMath::f32, N>(small_, rows(step, 1), columns(step, 0), 1);
+            wgmma<GemmMath::f32, N>(large_, rows(step, 0), columns(step, 0), since_);
             ++since_;
         }
     }

@@ -202,8 +202,8 @@ static int outputs_are_the_bias_or_zero(int32_t backend, const ct3d_problem *p, 
 /* On every kernel of every backend that this machine can run. */
 static void bias_is_read_exactly_if_the_problem_has_one(void **state) {
     (void)state;
-    static const char *const kernels[] = {NULL,          "phase",      "onednn_phase", "onednn",  "direct",
-                                          "phase_wgmma", "phase_gemm", "few_outputs",  "portable"};
+    static const char *const kernels[] = {NULL,         "phase",       "onednn_phase", "onednn",      "direct",
+                                          "patch_gemm", "phase_wgmma", "phase_gemm",   "few_outputs", "portable"};
     static const int32_t types[][2] = {{CT3D_F32, CT3D_MATH_FP32},
                                        {CT3D_F32, CT3D_MATH_TF32},
                                        {CT3D_F16, CT3D_MATH_FP32},

@@ -7,6 +7,7 @@
 #include "direct_kernel.hpp"
 #include "driver.hpp"
 #include "few_outputs_kernel.hpp"
+#include "patch_gemm_kernel.hpp"
 #include "phase_gemm_kernel.hpp"
 #include "phase_wgmma_kernel.hpp"
 #include "portable_kernel.hpp"
@@ -45,9 +46,9 @@ int32_t threads(int32_t) { return 1; }
 std::span<const Candidate> candidates() {
     static const Candidate list[] = {
 #ifdef CT3D_CUDA_SM90
-        phase_wgmma_candidate,
+        patch_gemm_candidate, phase_wgmma_candidate,
 #endif
-        phase_gemm_candidate,  few_outputs_candidate, direct_candidate, portable_candidate,
+        phase_gemm_candidate, few_outputs_candidate, direct_candidate, portable_candidate,
     };
     return list;
 }

@@ -38,7 +38,7 @@ void draw_channels(Generator &g, ct3d_problem &p) {
     p.out_channels = channels(g);
     if (g.one_in(3)) {
         p.groups = g.between(2, 6);
-        p.in_channels = p.groups * g.one_of({1, 1, 2, 3, 8, 17});
+        p.in_channels = p.groups * g.one_of({1, 1, 2, 3, 8, 17, 64});
         p.out_channels = p.groups * g.one_of({1, 1, 2, 5, 8, 16});
     }
 }
@@ -55,6 +55,13 @@ void draw_axis(Generator &g, ct3d_problem &p, int axis) {
     p.output_padding[axis] = g.one_in(3) ? g.between(0, std::max(p.stride[axis], p.dilation[axis]) - 1) : 0;
     if (output_extent(p, axis) < 1)
         p.pad_begin[axis] = p.pad_end[axis] = 0;
+}
+
+// Kernel and stride are alike, outputs are patches of one input each: what decoders upsample by.
+void draw_patch_axis(Generator &g, ct3d_problem &p, int axis) {
+    p.in[axis] = g.one_of({1, g.between(1, 6), g.between(3, 12), g.between(1, 40)});
+    p.kernel[axis] = p.stride[axis] = axis == 2 ? g.one_of({2, 2, 2, 2, 4}) : g.one_of({1, 2, 2, 2, 3, 4});
+    p.output_padding[axis] = p.stride[axis] > 1 && g.one_in(12) ? 1 : 0;
 }
 
 void draw_values(Generator &g, Case &c) {
@@ -100,8 +107,9 @@ Case random_case(uint64_t seed, uint64_t index) {
     ct3d_problem_init(&p, sizeof p);
     p.batch = g.one_in(40) ? 0 : g.one_of({1, 1, 2, 3});
     draw_channels(g, p);
+    const bool patches = g.one_in(6);
     for (int axis = 0; axis < 3; ++axis)
-        draw_axis(g, p, axis);
+        patches ? draw_patch_axis(g, p, axis) : draw_axis(g, p, axis);
     draw_values(g, c);
     shrink(p);
     return c;

@@ -34,16 +34,18 @@ struct PatchTile {
 struct PatchColumn {
     int32_t channel, z, y, x;
 
-    template <GemmMath math>
+    template <GemmMath math, bool channels_last>
     static __device__ __forceinline__ PatchColumn of(const PatchGemmParams &p, int32_t column) {
         const int32_t taps_bits = p.z_bits + p.y_bits;
-        if (!p.channels_last)
+        if constexpr (channels_last) {
+            constexpr int32_t block = patch_block_channels(math);
+            const int32_t in = column % block, rest = column / block, tap = rest >> 1 & ((1 << taps_bits) - 1);
+            return {(rest >> (1 + taps_bits)) * block + gemm_channel(in / 8, in % 8, patch_vector(math), true),
+                    tap >> p.y_bits, tap & ((1 << p.y_bits) - 1), rest & 1};
+        } else {
             return {column >> (1 + taps_bits), column >> (1 + p.y_bits) & ((1 << p.z_bits) - 1),
                     column >> 1 & ((1 << p.y_bits) - 1), column & 1};
-        constexpr int32_t block = patch_block_channels(math), vector = patch_vector(math);
-        const int32_t in = column % block, rest = column / block, tap = rest >> 1 & ((1 << taps_bits) - 1);
-        return {(rest >> (1 + taps_bits)) * block + in % 8 / 2 * vector + in / 8 * 2 + in % 2, tap >> p.y_bits,
-                tap & ((1 << p.y_bits) - 1), rest & 1};
+        }
     }
 };
 

@@ -11,7 +11,7 @@ namespace ct3d::cuda {
 namespace {
 
 std::string function_name(const PatchPlan &plan) {
-    return std::string(plan.row->kernel) + (plan.params.channels_last ? "_ndhwc" : "_ncdhw");
+    return std::string(plan.row->kernel) + (plan.channels_last ? "_ndhwc" : "_ncdhw");
 }
 
 class PatchGemmKernel final : public Kernel {
@@ -19,7 +19,8 @@ public:
     PatchGemmKernel(const PlanContext &c, const Device &device, const PatchPlan &plan)
         : device_(device), plan_(plan), element_bytes_(element_size(c.desc.dtype)),
           function_(device, "patch_gemm", function_name(plan), plan.shared_bytes) {
-        require_tensor_maps();
+        if (plan.params.copies)
+            require_tensor_maps();
     }
 
     uint64_t workspace_size() const override { return 0; }
@@ -29,7 +30,7 @@ public:
         static_cast<TensorAddresses &>(p) = tensor_addresses(b);
         p.copies = p.copies && aligned(b.x, 16);
         while (p.vectors > 1 && !aligned(b.y, static_cast<uintptr_t>(p.vectors) * element_bytes_))
-            p.vectors = p.channels_last ? 1 : p.vectors / 2;
+            p.vectors = plan_.channels_last ? 1 : p.vectors / 2;
         if (!aligned(b.w, 16))
             p.w_order = PatchWeightsOrder::scattered;
         if (p.copies)
@@ -40,7 +41,7 @@ public:
     void describe(Report &report) const override {
         const PatchGemmParams &p = plan_.params;
         report.field("function", function_name(plan_));
-        report.field("columns", p.columns);
+        report.field("columns", plan_.columns);
         report.field("slice_columns", p.slice_columns);
         report.field("tiles", p.tiles);
         report.field("tile_step", p.tile_step);

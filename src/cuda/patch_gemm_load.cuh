@@ -10,7 +10,7 @@ namespace ct3d::cuda {
 template <GemmMath math, bool channels_last> class PatchLoader {
 public:
     __device__ __forceinline__ PatchLoader(const PatchGemmParams &params, const PatchAddresses &addresses)
-        : p(params), at_(addresses), thread_(static_cast<int32_t>(threadIdx.x) % 128) {}
+        : p(params), at(addresses), thread_(static_cast<int32_t>(threadIdx.x) % 128) {}
 
     // Threads that arrive when an entry is filled.
     static __device__ __forceinline__ uint32_t threads(const PatchGemmParams &p) { return p.copies ? 1 : 128; }
@@ -32,7 +32,7 @@ public:
 
 private:
     using Element = typename Operands<math>::Element;
-    static constexpr int bytes = patch_element_bytes(math), channels_of_entry = patch_channels(math);
+    static constexpr int bytes = gemm_element_bytes(math), channels_of_entry = patch_channels(math);
 
     // body(slot, tile, first channel of all groups, how many there are), by turns for each warpgroup.
     template <class Body> __device__ __forceinline__ void each_entry(const Body &body) const {
@@ -46,12 +46,12 @@ private:
                 for (int32_t i = 0; i < p.warpgroups; ++i) {
                     const int32_t own = tile + i * p.tile_step, first = chunk * channels_of_entry;
                     if (own < p.tiles)
-                        body(PatchRing(p, at_, i).slot(number), PatchTile(p, own), block.group * p.in_channels + first,
+                        body(PatchRing(p, at, i).slot(number), PatchTile(p, own), block.group * p.in_channels + first,
                              min(p.in_channels - first, channels_of_entry));
                 }
     }
 
-    // A row of the box is patch_row_bytes.
+    // A row of a swizzled box has at most patch_row_bytes: half of the cells, of four bytes.
     __device__ __forceinline__ void load(const PatchRing::Slot &slot, PatchTile tile, int32_t first) const {
         constexpr int row_cells = patch_row_bytes / bytes;
         if (channels_last)
@@ -85,7 +85,7 @@ private:
     template <class E> static __device__ __forceinline__ void put(uint32_t to, E v) { store_shared(to, v.bits); }
 
     const PatchGemmParams &p;
-    const PatchAddresses at_;
+    const PatchAddresses at;
     const int32_t thread_;
 };
 

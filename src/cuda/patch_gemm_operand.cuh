@@ -21,7 +21,7 @@ public:
         if constexpr (channels_last)
             return 16 * warp + (i >> 1 | (i & 1) << 2) + 8 * h;
         else // eight bytes of y at once are the widest of which each half of a warp writes whole sectors
-            return 16 * warp + (patch_element_bytes(math) == 2 ? 2 * i + h : i + 8 * h);
+            return 16 * warp + (gemm_element_bytes(math) == 2 ? 2 * i + h : i + 8 * h);
     }
 
     // The channel of an entry that is number k of its products.
@@ -34,7 +34,7 @@ public:
             const int q = in % 8 / 2, high = in / 8, odd = in % 2;
             if constexpr (!channels_last)
                 return k;
-            else if constexpr (patch_element_bytes(math) == 2)
+            else if constexpr (gemm_element_bytes(math) == 2)
                 return step / 2 * 32 + 8 * q + 4 * (step % 2) + 2 * high + odd;
             else
                 return step * 16 + 4 * q + 2 * high + odd;
@@ -52,7 +52,7 @@ private:
     static constexpr int row = patch_row_bytes;
 
     __device__ __forceinline__ void load_channels(uint32_t entry, int32_t warp, int32_t lane) {
-        constexpr int bytes = patch_element_bytes(math);
+        constexpr int bytes = gemm_element_bytes(math);
         const int32_t in_row = cell(warp, lane, 0) * bytes, q = lane % 4;
         // Eight cells on, in 32 bytes, the swizzle exchanges by a bit.
         const uint32_t half = entry + in_row / row * (row * patch_channels(math));
@@ -113,7 +113,7 @@ private:
             }
     }
 
-    static constexpr int word_values = 4 / patch_operand_bytes(math);
+    static constexpr int word_values = gemm_packing(math);
     __device__ __forceinline__ void put_word(int step, int i, const float (&v)[word_values]) {
         uint32_t words[planes];
         Operands<math>::word(v, words);

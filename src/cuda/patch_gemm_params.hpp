@@ -26,23 +26,21 @@ constexpr int patch_cells = 64; // of a tile: consecutive ones of a sample
 constexpr int patch_row_bytes = 128;
 constexpr int patch_entry_bytes = patch_cells * patch_row_bytes;
 
-constexpr int patch_element_bytes(GemmMath math) { return math == GemmMath::f16 || math == GemmMath::bf16 ? 2 : 4; }
-constexpr int patch_operand_bytes(GemmMath math) { return math == GemmMath::tf32 ? 4 : 2; }
-constexpr int patch_depth(GemmMath math) { return wgmma_step_bytes / patch_operand_bytes(math); } // of a step
+constexpr int patch_depth(GemmMath math) { return wgmma_step_bytes / 4 * gemm_packing(math); } // of a step
 // Of an entry:
-constexpr int patch_channels(GemmMath math) { return patch_row_bytes / patch_element_bytes(math); }
+constexpr int patch_channels(GemmMath math) { return patch_row_bytes / gemm_element_bytes(math); }
 constexpr int patch_steps(GemmMath math) { return patch_channels(math) / patch_depth(math); }  // matrix instructions
 constexpr int patch_slab_bytes(GemmMath math) { return patch_steps(math) * wgmma_step_bytes; } // of a column's weights
 
 // Columns, of one group. Channels first: [output channel][tap of z][of y][of x], the latter being two. Channels last:
 // [block of output channels][tap of z][of y][of x][channel], the last such that each of four threads has 16 bytes of y.
-constexpr int patch_vector(GemmMath math) { return 16 / patch_element_bytes(math); } // elements
+constexpr int patch_vector(GemmMath math) { return 16 / gemm_element_bytes(math); } // elements
 constexpr int patch_block_channels(GemmMath math) { return 4 * patch_vector(math); }
 
 // What 16 bytes of w are.
 //   scattered: not columns of one slice, or not aligned
 //   columns:   neighbouring columns
-//   taps:      all taps of some output channels, whose columns the slice has, or a part of one channel's
+//   taps:      taps of one output channel, or all taps of some, where slices have whole channels
 enum class PatchWeightsOrder { scattered, columns, taps };
 
 struct PatchShared { // bytes from the first multiple of wgmma_row_alignment
@@ -57,9 +55,8 @@ struct PatchGemmParams : TensorAddresses, TensorStrides {
     int32_t cells;                     // of a sample
     WideDivisor in_plane, in_row;      // cells of a plane, of a row
     int32_t z_bits, y_bits;            // strides 1, 2 or 4, as powers of two
-    int32_t channels_last;
-    int32_t columns, slice_columns;   // of a group, of a block
-    WideDivisor slices, group_slices; // of all groups, of one
+    int32_t slice_columns;             // of a block
+    WideDivisor slices, group_slices;  // of all groups, of one
     WideDivisor sample_tiles;
     int32_t tiles, tile_step; // of all samples, and from one tile of a block to the next
     int32_t chunks;           // entries of a tile

@@ -27,6 +27,7 @@ constexpr double launch = 3e-6, first_load = 1.5e-6; // seconds
 constexpr double l2_rate = 5.5e12;                   // bytes per second
 constexpr double memory_share = 0.85;                // of the rate of a copy
 constexpr double unhidden = 0.3;                     // share of the lesser work that adds to the greatest
+constexpr double copy_cycles = 4000;                 // of an entry, by threads: not measured
 constexpr double issue_cycles = 4;                   // from one instruction of a warp to its next
 
 int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
@@ -36,13 +37,20 @@ std::string refusal(const Desc &d) {
     if (std::string reason = gemm_refusal(d); !reason.empty())
         return reason;
     for (size_t a = 0; a < 3; ++a)
-        if (d.kernel[a] != d.stride[a] || (d.dilation[a] > 1 && d.kernel[a] > 1) || d.out[a] != d.in[a] * d.stride[a])
+        if (d.kernel[a] != d.stride[a] || (d.dilation[a] > 1 && d.kernel[a] > 1) || d.pad_begin[a] != 0 ||
+            d.out[a] != d.in[a] * d.stride[a])
             return "outputs are not patches of one input cell each: kernel = stride, no padding";
     if (d.stride[2] != 2)
         return "the stride of x is not 2";
     const auto taps = static_cast<uint64_t>(d.stride[0] * d.stride[1]);
     if (taps > most_taps || !std::has_single_bit(taps))
         return "strides of z and y do not make 1, 2 or 4 taps";
+    constexpr int64_t most = wide_divisor_limit - (1 << 16); // so that tiles and slices past the end are counted too
+    const int64_t cells = d.in[0] * d.in[1] * d.in[2], tiles = d.batch * ceil_div(cells, patch_cells);
+    if (cells > most || tiles * ceil_div(d.in_channels_per_group(), 32) > most)
+        return "more than 2^31 cells, or tiles of them";
+    if (d.out_channels_per_group() * d.groups > most / (2 * static_cast<int64_t>(most_taps)))
+        return "more than 2^31 columns of weights";
     if (d.groups > 1 && d.in_channels_per_group() % patch_channels(gemm_math(d)) != 0)
         return "input channels of a group do not fill " + std::to_string(patch_row_bytes) + " bytes";
     return {};
@@ -79,20 +87,16 @@ private:
         set_tensors(p);
         const int64_t group_slices = ceil_div(all_columns(), columns), slices = group_slices * d_.groups;
         const int64_t sample_tiles = ceil_div(cells(), patch_cells), tiles = sample_tiles * d_.batch;
-        if (slices >= wide_divisor_limit || sample_tiles > wide_divisor_limit / patch_cells ||
-            tiles * chunks() >= wide_divisor_limit)
-            return false;
         const int64_t weights = chunks() * gemm_planes(math_) * columns * patch_slab_bytes(math_);
-        const int64_t fixed = wgmma_row_alignment + weights + 4 * columns, slot = patch_entry_bytes + 16;
+        const int64_t slot = patch_entry_bytes + 16;
         const int64_t ring = round_up(weights + 4 * columns, wgmma_row_alignment);
         const int64_t room = device_.shared_bytes_per_block - wgmma_row_alignment - ring;
         // A warpgroup needs room for its tile, or has all columns at once and takes entry after entry.
         const int64_t least = columns > row.n ? chunks() : 2;
-        const int64_t warpgroups = std::min<int64_t>(patch_warpgroups, room / slot / least);
-        if (fixed > device_.shared_bytes_per_block || warpgroups == 0)
+        if (room < least * slot)
             return false;
+        const int64_t warpgroups = std::min<int64_t>(patch_warpgroups, room / slot / least);
         const int64_t entries = std::min(room / slot / warpgroups, std::max<int64_t>(4 * chunks(), 2));
-        p.columns = narrow(all_columns());
         p.slice_columns = narrow(columns);
         p.w_order = weights_order(columns);
         p.slices = make_wide_divisor(slices);
@@ -107,6 +111,8 @@ private:
         const double time = seconds(row, p, real(slices));
         if (time < plan.seconds)
             plan = {&row,
+                    last_,
+                    all_columns(),
                     p,
                     x_map(),
                     static_cast<uint32_t>(slices * p.tile_step),
@@ -124,8 +130,7 @@ private:
         p.in_row = make_wide_divisor(d_.in[2]);
         p.z_bits = std::countr_zero(static_cast<uint64_t>(d_.stride[0]));
         p.y_bits = std::countr_zero(static_cast<uint64_t>(d_.stride[1]));
-        p.channels_last = last_;
-        p.copies = (last_ ? d_.in_channels : cells()) * patch_element_bytes(math_) % 16 == 0;
+        p.copies = (last_ ? d_.in_channels : cells()) * gemm_element_bytes(math_) % 16 == 0;
         const int64_t vector = patch_vector(math_);
         const bool whole = d_.out_channels_per_group() % vector == 0;
         if (last_)
@@ -149,7 +154,7 @@ private:
     // Cells and channels of a sample, the ones that lie together first.
     TensorMapShape x_map() const {
         const auto wide = [](int64_t value) { return static_cast<uint64_t>(value); };
-        const int64_t bytes = patch_element_bytes(math_), inner = last_ ? d_.in_channels : cells(),
+        const int64_t bytes = gemm_element_bytes(math_), inner = last_ ? d_.in_channels : cells(),
                       outer = last_ ? cells() : d_.in_channels;
         const uint64_t sample = wide(inner * outer * bytes), all = sample * wide(d_.batch);
         const uint32_t row = static_cast<uint32_t>(patch_row_bytes / bytes);
@@ -162,11 +167,14 @@ private:
 
     double seconds(const PatchRow &row, const PatchGemmParams &p, double slices) const {
         const double waves = std::ceil(slices * p.tile_step / device_.multiprocessors);
-        const double compute = waves * tile_cycles(row, p) / clock_rate, element = patch_element_bytes(math_);
+        const double compute = waves * tile_cycles(row, p) / clock_rate, element = gemm_element_bytes(math_);
         const double memory = element * total_elements(d_) / (memory_share * device_.bytes_per_second);
         const double l2 =
             element * (real(d_.x_elements()) * slices / real(d_.groups) + real(d_.y_elements())) / l2_rate;
-        const double most = std::max({compute, memory, l2});
+        // Threads that load tensors which the copy engine does not take have nothing beside them.
+        const double load =
+            p.copies ? 0 : waves * real(ceil_div(p.tiles, p.tile_step)) * p.chunks * copy_cycles / clock_rate;
+        const double most = std::max({compute, memory, l2, load});
         return launch + first_load + waves * pack_cycles(p) / clock_rate + most +
                unhidden * (std::min(compute, memory));
     }
@@ -185,7 +193,7 @@ private:
 
     double pack_cycles(const PatchGemmParams &p) const {
         const double parts = p.chunks * (patch_slab_bytes(math_) / 16.0) * p.slice_columns / (128 * patch_warpgroups);
-        const double channels = 16.0 / patch_operand_bytes(math_), element = patch_element_bytes(math_);
+        const double channels = 4.0 * gemm_packing(math_), element = gemm_element_bytes(math_);
         if (p.w_order == PatchWeightsOrder::scattered)
             return 1500 + parts * channels * element * 80;
         return 1500 + std::ceil(parts / patch_vector(math_)) * 1200;

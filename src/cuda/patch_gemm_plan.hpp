@@ -20,6 +20,8 @@ struct PatchRow {
 
 struct PatchPlan {
     const PatchRow *row;
+    bool channels_last;
+    int64_t columns;        // of a group
     PatchGemmParams params; // but for addresses
     TensorMapShape x_map;   // where the copy engine can load x, if it is aligned to 16 bytes: params.copies
     uint32_t blocks, shared_bytes;

@@ -31,11 +31,11 @@ private:
     using Operand = PatchOperand<math, channels_last>;
     using Element = typename Operands<math>::Element;
     static constexpr int slab = patch_slab_bytes(math), slab_parts = slab / 16;
-    static constexpr int count = 16 / patch_operand_bytes(math); // channels of a part
+    static constexpr int count = 4 * gemm_packing(math); // channels of a part
     static constexpr int word_values = count / 4;
 
     __device__ __forceinline__ PatchColumn place(int32_t column) const {
-        return PatchColumn::of<math>(p, block.slice * p.slice_columns + column);
+        return PatchColumn::of<math, channels_last>(p, block.slice * p.slice_columns + column);
     }
 
     // Parts of 16 bytes of as many columns as lie together in w. Neighbouring threads read what lies together, or write

@@ -14,8 +14,8 @@ public:
         : p(params), at(addresses), block(params), warp_(warp), lane_(lane), q_(lane % 4) {}
 
     __device__ __forceinline__ void begin(PatchTile tile) {
-        const Element *const group = static_cast<const Element *>(p.y) + tile.sample * p.y_sample +
-                                     int64_t{block.group} * p.out_channels * p.y_channel;
+        Element *const group = static_cast<Element *>(p.y) + tile.sample * p.y_sample +
+                               int64_t{block.group} * p.out_channels * p.y_channel;
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
             const int32_t cell = tile.cell + PatchOperand<math, channels_last>::cell(warp_, lane_, h);
@@ -24,8 +24,7 @@ public:
             const uint32_t in_plane = take_remainder(rest, p.in_plane);
             uint32_t y = in_plane;
             const uint32_t x = take_remainder(y, p.in_row);
-            to_[h] =
-                const_cast<Element *>(group) + (rest << p.z_bits) * p.y_z + (y << p.y_bits) * p.y_y + 2 * x * p.y_x;
+            to_[h] = group + (rest << p.z_bits) * p.y_z + (y << p.y_bits) * p.y_y + 2 * x * p.y_x;
         }
     }
 
@@ -33,19 +32,19 @@ public:
     __device__ __forceinline__ void write(const float (&d)[N / 2], int32_t first) const {
         if constexpr (channels_last)
             write_channels(d, first);
-        else if (bytes == 2 && p.vectors == 4)
-            write_patches<true>(d, first);
+        else if (p.vectors == 4)
+            write_patches<bytes == 2>(d, first);
         else
             write_patches<false>(d, first);
     }
 
 private:
     using Element = typename Operands<math>::Element;
-    static constexpr int bytes = patch_element_bytes(math), vector = patch_vector(math);
+    static constexpr int bytes = gemm_element_bytes(math), vector = patch_vector(math);
 
     // Channels first: two neighbouring columns are neighbours along x; joined: both cells' are four, of two bytes.
     template <bool joined> __device__ __forceinline__ void write_patches(const float (&d)[N / 2], int32_t first) const {
-        const PatchColumn c = PatchColumn::of<math>(p, block.slice * p.slice_columns + first + 2 * q_);
+        const PatchColumn c = PatchColumn::of<math, channels_last>(p, block.slice * p.slice_columns + first + 2 * q_);
         const int32_t step_bits = 2 - p.z_bits - p.y_bits; // of the channels from eight columns to the next
         const int64_t offset = c.channel * p.y_channel + c.z * p.y_z + c.y * p.y_y;
         const int64_t step = p.y_channel << step_bits;
@@ -58,7 +57,8 @@ private:
             const float v[4] = {d[4 * j] + b, d[4 * j + 1] + b, d[4 * j + 2] + b, d[4 * j + 3] + b};
             if constexpr (joined) {
                 if (j < ends[0])
-                    *reinterpret_cast<uint2 *>(to[0]) = make_uint2(word_of_two(v[0], v[1]), word_of_two(v[2], v[3]));
+                    *reinterpret_cast<uint2 *>(to[0]) =
+                        make_uint2(as_word(Element{}, v[0], v[1]), as_word(Element{}, v[2], v[3]));
             } else {
 #pragma unroll
                 for (int h = 0; h < 2; ++h)
@@ -77,15 +77,8 @@ private:
         } else if constexpr (bytes == 4) {
             *reinterpret_cast<float2 *>(to) = make_float2(first, second);
         } else {
-            *reinterpret_cast<uint32_t *>(to) = word_of_two(first, second);
+            *reinterpret_cast<uint32_t *>(to) = as_word(Element{}, first, second);
         }
-    }
-
-    static __device__ __forceinline__ uint32_t word_of_two(float first, float second) {
-        if constexpr (bytes == 2)
-            return as_word(Element{}, first, second);
-        else
-            return 0;
     }
 
     // Channels last: a thread has a vector of channels of a cell and tap.
@@ -94,7 +87,8 @@ private:
 #pragma unroll
         for (int m = 0; m < N / columns; ++m) {
             const int32_t column = first + m * columns;
-            const PatchColumn c = PatchColumn::of<math>(p, block.slice * p.slice_columns + column + 2 * q_);
+            const PatchColumn c =
+                PatchColumn::of<math, channels_last>(p, block.slice * p.slice_columns + column + 2 * q_);
             const int64_t offset = c.z * p.y_z + c.y * p.y_y + c.x * p.y_x + c.channel;
 #pragma unroll
             for (int h = 0; h < 2; ++h) {

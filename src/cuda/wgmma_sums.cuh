@@ -43,7 +43,7 @@ public:
         }
     }
 
-    // After which d are the sums; there has been a tap.
+    // After which d are the sums; something has been added.
     __device__ __forceinline__ void finish() { wgmma_keep(d); }
 
     float d[N / 2];
@@ -91,7 +91,7 @@ private:
     static constexpr int32_t most = 128 / 16; // instructions of 16 products each
 
     __device__ __forceinline__ void move() {
-        wgmma_commit(); // a stage may have begun
+        wgmma_commit(); // with what came before in the caller's group
         wgmma_wait<0>();
         wgmma_keep(large_);
         wgmma_keep(small_);

@@ -61,7 +61,12 @@ void draw_axis(Generator &g, ct3d_problem &p, int axis) {
 void draw_patch_axis(Generator &g, ct3d_problem &p, int axis) {
     p.in[axis] = g.one_of({1, g.between(1, 6), g.between(3, 12), g.between(1, 40)});
     p.kernel[axis] = p.stride[axis] = axis == 2 ? g.one_of({2, 2, 2, 2, 4}) : g.one_of({1, 2, 2, 2, 3, 4});
-    p.output_padding[axis] = p.stride[axis] > 1 && g.one_in(12) ? 1 : 0;
+    // Padding that output padding gives back leaves the extent alike, but not the outputs' places.
+    if (p.stride[axis] > 1 && g.one_in(12)) {
+        p.output_padding[axis] = 1;
+        p.pad_begin[axis] = g.between(0, 1);
+        p.pad_end[axis] = g.one_of({0, 0, 1 - p.pad_begin[axis]});
+    }
 }
 
 void draw_values(Generator &g, Case &c) {
@@ -109,7 +114,10 @@ Case random_case(uint64_t seed, uint64_t index) {
     draw_channels(g, p);
     const bool patches = g.one_in(6);
     for (int axis = 0; axis < 3; ++axis)
-        patches ? draw_patch_axis(g, p, axis) : draw_axis(g, p, axis);
+        if (patches)
+            draw_patch_axis(g, p, axis);
+        else
+            draw_axis(g, p, axis);
     draw_values(g, c);
     shrink(p);
     return c;

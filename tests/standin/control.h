@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a test may ask of the stand-in driver: exported beside the driver's functions, looked up with dlsym().
  *
- * CT3D_STANDIN_SEED, _DEVICES (1), _ARCH (90), _VERSION (13000) are read from the environment. */
+ * CT3D_STANDIN_SEED, _DEVICES (1), _ARCH (90), _VERSION (13000), _MULTIPROCESSORS (132) are read from the
+ * environment. */
 #ifndef CT3D_TESTS_STANDIN_CONTROL_H
 #define CT3D_TESTS_STANDIN_CONTROL_H
 

@@ -114,7 +114,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
         *value = static_cast<int>(arch() % 10);
         break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        *value = 132;
+        *value = static_cast<int>(standin::environment("CT3D_STANDIN_MULTIPROCESSORS", 132));
         break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
         *value = standin::most_shared_bytes;

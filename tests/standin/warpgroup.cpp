@@ -225,6 +225,7 @@ void fence_products() { own_warp().fenced[current_thread % lanes] = true; }
 void commit_products() { issue({}, nullptr, nullptr); }
 
 void wait_products(uint32_t groups_left) {
+    own_warp().fenced[current_thread % lanes] = false; // sums and operands may be written from now on
     Wait own{groups_left};
     collective(whole_warp, &own, wait_together);
 }

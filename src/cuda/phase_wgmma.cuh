@@ -2,9 +2,9 @@
 // Forward as a matrix product per phase on the tensor cores of sm_90a, see phase_wgmma_params.hpp.
 #pragma once
 
-#include "phase_wgmma_fill.cuh"
 #include "phase_wgmma_last.cuh"
 #include "phase_wgmma_load.cuh"
+#include "phase_wgmma_span_writer.cuh"
 #include "phase_wgmma_spans.cuh"
 #include "phase_wgmma_straight.cuh"
 
@@ -12,10 +12,15 @@ namespace ct3d::cuda {
 
 namespace {
 
-constexpr int multiplying_registers = 232, loading_registers = 40;
+// Of a thread.
+constexpr int loading_registers(GemmMath math, int columns) {
+    return math != GemmMath::f32 ? 40 : wgmma_hands_over(math, columns) ? 72 : 56;
+}
 // What the block has got at its launch is all there is.
-static_assert(wgmma_warpgroups * multiplying_registers + loading_registers <=
-              65536 / wgmma_threads / 8 * 8 * (wgmma_warpgroups + 1));
+constexpr int multiplying_registers(GemmMath math, int columns) {
+    constexpr int all = 65536 / wgmma_threads / 8 * 8 * (wgmma_warpgroups + 1);
+    return (all - loading_registers(math, columns)) / wgmma_warpgroups / 8 * 8;
+}
 
 // How outputs are written, each in kernels of its own.
 enum class WgmmaWriting { spans, straight, last };
@@ -30,7 +35,7 @@ public:
         const int32_t warpgroup = warp / 4;
         initialise();
         if (warpgroup == wgmma_warpgroups) {
-            registers_less<loading_registers>();
+            registers_less<loading_registers(math, N)>();
             if (warp % 4 < 2)
                 wait_for_launch_before(); // what it has packed is read
             if (warp % 4 == 0)
@@ -38,9 +43,9 @@ public:
             else if (warp % 4 == 1)
                 WgmmaStageLoader(p, at).run();
             else if constexpr (writing != WgmmaWriting::last)
-                WgmmaFiller<typename Tile::Element>(p, warp % 4 - 2, 2).run();
+                WgmmaSpanWriter<math, N>(p, at, warp % 4 - 2).run();
         } else {
-            registers_more<multiplying_registers>();
+            registers_more<multiplying_registers(math, N)>();
             if constexpr (writing == WgmmaWriting::last)
                 write_last(warpgroup);
             else if constexpr (writing == WgmmaWriting::straight)
@@ -57,18 +62,21 @@ private:
     __device__ __forceinline__ void initialise() const {
         if (threadIdx.x == 0) {
             prefetch_tensor_map(&p.x);
-            initialise(WgmmaRing(at.entry_barriers(p.shared), p.shared.entries));
-            initialise(WgmmaRing(at.stage_barriers(p.shared), p.shared.stages));
+            initialise(WgmmaRing(at.entry_barriers(p.shared), p.shared.entries), 1, wgmma_warpgroups * 4);
+            initialise(WgmmaRing(at.stage_barriers(p.shared), p.shared.stages), 1, wgmma_warpgroups * 4);
+            for (int32_t i = 0; i < wgmma_warpgroups; ++i)
+                initialise(WgmmaRing(at.span_barriers(p.shared, i), 1), 4, 1);
             fence_mbarrier_init();
         }
         __syncthreads();
     }
 
-    __device__ __forceinline__ static void initialise(const WgmmaRing &ring) {
+    // With so many arrivals, of threads or warps, at its barriers.
+    __device__ __forceinline__ static void initialise(const WgmmaRing &ring, uint32_t filled, uint32_t emptied) {
 #pragma unroll 1
         for (int32_t slot = 0; slot < ring.slots; ++slot) {
-            mbarrier_init(ring.filled(slot), 1);
-            mbarrier_init(ring.emptied(slot), wgmma_warpgroups * 4);
+            mbarrier_init(ring.filled(slot), filled);
+            mbarrier_init(ring.emptied(slot), emptied);
         }
     }
 
@@ -76,7 +84,8 @@ private:
         const WgmmaOperands &o = p.operands;
         Multiplier multiplier(p, at, warpgroup);
         Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
-        const WgmmaSpans<math, residues, N> spans(tile, at.staging(p.shared, warpgroup));
+        WgmmaSpans<math, residues, N> spans(tile, at.staging(p.shared, warpgroup),
+                                            at.span_barriers(p.shared, warpgroup));
 #pragma unroll 1
         for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
             const WgmmaJob job = wgmma_job(p, index);
@@ -94,7 +103,7 @@ private:
     }
 
     // Spans are of one residue of y, or of all.
-    __device__ __forceinline__ void write_plane(Multiplier &multiplier, const WgmmaSpans<math, residues, N> &spans,
+    __device__ __forceinline__ void write_plane(Multiplier &multiplier, WgmmaSpans<math, residues, N> &spans,
                                                 const WgmmaJob &job, int32_t z, int32_t rz) const {
         const WgmmaOperands &o = p.operands;
         const int32_t together = p.out.row_spans ? 1 : job.y_residue_end - job.y_residue;
@@ -121,7 +130,7 @@ private:
                 }
             if (!begun)
                 spans.begin(true);
-            spans.write(z, rz, first);
+            spans.end(z, rz, first);
         }
     }
 

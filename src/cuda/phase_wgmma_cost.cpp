@@ -83,19 +83,24 @@ double WgmmaCost::put_instructions(const WgmmaTiling &t) const {
     return n * (t.out.row_spans ? 4 : 3) * share + 50;
 }
 
-// And that writes what the spans of one residue of z, and of one or all of y, have become.
-double WgmmaCost::write_instructions(const WgmmaTiling &t) const {
+// And that makes its spans of one residue of z, and of one or all of y, bias.
+double WgmmaCost::fill_instructions(const WgmmaTiling &t) const {
+    if (!t.out.fill)
+        return 0;
+    const double bytes = warp_spans(t) * t.out.span_bytes;
+    return 2 * bytes / 16 / 32 + wgmma_rows;
+}
+
+// And that copies them.
+double WgmmaCost::copy_instructions(const WgmmaTiling &t) const {
     if (t.out.channels_last || t.out.straight)
         return 0;
-    const WgmmaOutput &out = t.out;
-    const double spans =
-        std::min(real(t.operands.warp_channels), real(t.operands.out_channels)) * out.channel_spans.value;
-    const double bytes = spans * out.span_bytes, quads = bytes / 16 / 32;
-    const double fill = out.fill ? 2 * quads + wgmma_rows : 0;
-    return fill + 60 +
-           (out.short_spans     ? 25 * spans * out.span_quads.value / 32
-            : out.aligned_spans ? 18 * spans
-                                : 30 * spans);
+    const double each = t.out.short_spans ? 25.0 * t.out.span_quads.value / 32 : t.out.aligned_spans ? 18 : 30;
+    return 60 + each * warp_spans(t);
+}
+
+double WgmmaCost::warp_spans(const WgmmaTiling &t) {
+    return std::min(real(t.operands.warp_channels), real(t.operands.out_channels)) * t.out.channel_spans.value;
 }
 
 // And that writes the bias of one residue that no tap reaches.
@@ -131,11 +136,20 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
     // Planes that are only bias are written beside, at a rate that hides.
     const double writes = (t.out.channels_last ? z_residues : z_phases) * (t.out.row_spans ? y_residues : 1);
     const double multiply = stages * 60 + taps * 8 + steps * 6;
-    const double write = passes * (sets * put_instructions(t) + 120) + writes * write_instructions(t) +
-                         (z_residues * y_residues * o.axis[2].stride - passes * sets) * bias_instructions(t);
+    const double put = passes * (sets * put_instructions(t) + 120) + writes * fill_instructions(t) +
+                       (z_residues * y_residues * o.axis[2].stride - passes * sets) * bias_instructions(t);
     // Cycles until the last products of a pass are there, and until copies have read what spans were before.
     const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 300);
-    return {2 * tensor, load, std::max(multiply * issue_cycles, tensor) + drained + write * issue_cycles};
+    constexpr double warps = 4, lone_cycles = 2.5; // its copies overlap
+    return {2 * tensor, load, std::max(multiply * issue_cycles, tensor) + drained + put * issue_cycles,
+            writes * copy_instructions(t) * issue_cycles, writes * (warps * copy_instructions(t) * lone_cycles + 500)};
+}
+
+// Where a warp of its own writes the spans faster than they are put together.
+bool WgmmaCost::hands_over(const WgmmaTiling &t) const {
+    const Work w = work(t);
+    return wgmma_hands_over(t.row->math, t.row->n) && !t.out.channels_last && !t.out.straight &&
+           w.writer < 0.9 * std::max(w.tensor, w.warpgroup);
 }
 
 // A job whose entries stay begins when those of its first plane are there, as many of which as there is room for have
@@ -152,7 +166,8 @@ double WgmmaCost::job_cycles(const WgmmaTiling &t) const {
         if (ahead < slabs)
             waits += (planes - 1) * (load_latency + (slabs - ahead) * entry);
     }
-    return planes * together(w.tensor, w.load, w.warpgroup) + waits + job_overhead;
+    const double warpgroup = t.out.handed ? std::max(w.warpgroup, w.writer) : w.warpgroup + w.copy;
+    return planes * together(w.tensor, w.load, warpgroup) + waits + job_overhead;
 }
 
 double WgmmaCost::packing(const WgmmaTiling &t) const {

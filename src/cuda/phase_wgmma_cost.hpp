@@ -13,19 +13,22 @@ public:
     static double jobs(const WgmmaCuts &); // no product of the counts overflows
 
     double seconds(const WgmmaTiling &) const;
+    bool hands_over(const WgmmaTiling &) const; // whether spans are written by a warp of their own
 
 private:
-    // Cycles for one lattice plane of a job: of the tensor cores, of loading, and of a warpgroup, which multiplies and
-    // writes in turn.
+    // Cycles for one lattice plane of a job: of the tensor cores, of loading, of a warpgroup, which multiplies and puts
+    // outputs together in turn, and of copying spans: by the same, or by a warp of their own.
     struct Work {
-        double tensor, load, warpgroup;
+        double tensor, load, warpgroup, copy, writer;
     };
 
     double plane_taps() const; // of z, that a lattice plane reads, of all residues
     double row_taps(const WgmmaTiling &) const;
     double load_cycles(const WgmmaTiling &, double entries, double stages) const;
     double put_instructions(const WgmmaTiling &) const;
-    double write_instructions(const WgmmaTiling &) const;
+    double fill_instructions(const WgmmaTiling &) const;
+    double copy_instructions(const WgmmaTiling &) const;
+    static double warp_spans(const WgmmaTiling &);
     double bias_instructions(const WgmmaTiling &) const;
     Work work(const WgmmaTiling &) const;
     double job_cycles(const WgmmaTiling &) const;

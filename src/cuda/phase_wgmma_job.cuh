@@ -157,9 +157,13 @@ struct WgmmaAddresses {
     __device__ __forceinline__ uint32_t stage_barriers(const WgmmaShared &s) const {
         return entry_barriers(s) + 16 * s.entries;
     }
+    // Of a warpgroup's spans.
+    __device__ __forceinline__ uint32_t span_barriers(const WgmmaShared &s, int32_t warpgroup) const {
+        return stage_barriers(s) + 16 * (s.stages + warpgroup);
+    }
     // Of a warpgroup: places of its columns, then the bias of its rows.
     __device__ __forceinline__ uint32_t tables(const WgmmaShared &s, int32_t warpgroup, int32_t bytes) const {
-        return (stage_barriers(s) + 16 * s.stages + 15) / 16 * 16 + warpgroup * bytes;
+        return span_barriers(s, wgmma_warpgroups) + warpgroup * bytes;
     }
     __device__ __forceinline__ uint32_t staging(const WgmmaShared &s, int32_t warpgroup) const {
         return base + s.staging_offset + warpgroup * s.staging_bytes;

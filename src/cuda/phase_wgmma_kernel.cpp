@@ -88,6 +88,7 @@ public:
         report.field("stage_taps", tiling_.shared.stage_taps);
         report.field("straight", tiling_.out.straight);
         report.field("row_spans", tiling_.out.row_spans);
+        report.field("handed", tiling_.out.handed);
         report.field("short_spans", tiling_.out.short_spans);
         report.field("z_planes", tiling_.cuts.z_planes);
         report.field("jobs", tiling_.cuts.jobs());

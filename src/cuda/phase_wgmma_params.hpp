@@ -8,7 +8,8 @@
 //
 // Two warps load, by the copy engine: one entries (one slab of the box at one z) into a ring, the other stages (the
 // weights of one slab of some taps of x) into another. Two warpgroups multiply and write: other rows of y, or other
-// output channels.
+// output channels. With channels first, two more warps write planes that are only bias and, where that is faster, what
+// the warpgroups have put together.
 #pragma once
 
 #include "divisor.hpp"
@@ -26,6 +27,9 @@ constexpr int wgmma_threads = 128 * (wgmma_warpgroups + 1); // the last warpgrou
 
 constexpr int wgmma_last_columns = 128; // that are written at once with channels last
 constexpr int wgmma_last_pitch(int element_bytes) { return wgmma_rows * element_bytes + 16; } // of a column, in bytes
+
+// Whether sums of so many columns leave registers for a warp of its own to write spans.
+constexpr bool wgmma_hands_over(GemmMath math, int columns) { return math != GemmMath::f32 || columns <= 72; }
 
 // What the rows of a product stand for.
 //   one: up to 64 output channels, for one residue of x at a time
@@ -129,6 +133,7 @@ struct WgmmaOutput {
     int32_t channels_last;
     int32_t straight;   // channels first, but from registers into y, two columns and two residues of x at once
     int32_t row_spans;  // also where `straight`
+    int32_t handed;     // spans are written by a warp of their own
     int32_t span_bytes; // from one span to the next in shared memory
     Divisor channel_spans, sample_spans; // spans of one channel; of one channel and sample
     Divisor span_quads;                  // 16 bytes each, of short spans

@@ -1,57 +1,93 @@
 // SPDX-License-Identifier: MIT
-// Output with channels first: planes that no tap of z reaches, which are only bias. They are written by the warps that
-// have nothing to load.
+// Output with channels first, of one warpgroup: a warp that has nothing to load writes the spans that the warpgroup
+// puts together, while that multiplies on, and planes that no tap of z reaches, which are only bias.
 #pragma once
 
-#include "element.cuh"
-#include "phase_wgmma_job.cuh"
+#include "phase_wgmma_span_store.cuh"
 
 namespace ct3d::cuda {
 
-template <class Element> class WgmmaFiller {
+template <GemmMath math, int N> class WgmmaSpanWriter {
 public:
-    __device__ __forceinline__ WgmmaFiller(const PhaseWgmmaParams &params, int32_t warp, int32_t warps)
-        : p(params), o(params.operands), warp_(warp), warps_(warps), lane_(static_cast<int32_t>(threadIdx.x) % 32) {}
+    using Element = typename Operands<math>::Element;
 
-    __device__ __forceinline__ void run() const {
+    __device__ __forceinline__ WgmmaSpanWriter(const PhaseWgmmaParams &params, const WgmmaAddresses &at,
+                                               int32_t warpgroup)
+        : p(params), o(params.operands), ring_(at.span_barriers(params.shared, warpgroup), 1), warpgroup_(warpgroup),
+          lane_(static_cast<int32_t>(threadIdx.x) % 32), staging_(at.staging(params.shared, warpgroup)) {}
+
+    __device__ __forceinline__ void run() {
 #pragma unroll 1
         for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
-            const WgmmaJob job = wgmma_job(p, index);
-            if (job.y_residue > 0)
-                continue; // all rows are written with those of residue 0
-#pragma unroll 1
-            for (int32_t z = job.z; z < job.z_end; ++z)
-#pragma unroll 1
-                for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
-                    if (has_output(o.axis[0], z, rz) && wgmma_plane_taps(p, z, rz).empty())
-                        fill(job, z * o.axis[0].stride + rz);
+            job_ = wgmma_job(p, index);
+            row_ = (job_.y + warpgroup_ * p.tile.second_y) * o.axis[1].stride;
+            channel_ = (job_.row_tile + warpgroup_ * p.tile.second_row_tile) * wgmma_tile_channels(o);
+            write_job();
         }
     }
 
 private:
-    // A job's part of a plane: of each channel and sample one span, or one of each row.
-    __device__ __forceinline__ void fill(const WgmmaJob &job, int32_t plane) const {
-        const WgmmaAxis &ay = o.axis[1], &ax = o.axis[2];
-        const int32_t y = job.y * ay.stride, rows = min((p.tile.y + p.tile.second_y) * ay.stride, ay.out - y);
-        const int32_t x = job.x * ax.stride, columns = min(p.tile.x * ax.stride, ax.out - x);
-        const int32_t first = job.row_tile * wgmma_tile_channels(o);
-        const int32_t channels = min((1 + p.tile.second_row_tile) * wgmma_tile_channels(o), o.out_channels - first);
-        const int32_t samples = min(p.tile.samples, p.batch - job.sample);
-        // Rows as wide as the output have no gap between them.
-        const bool whole = columns == ax.out;
+    __device__ __forceinline__ void write_job() {
+        Element *const y = static_cast<Element *>(p.y) +
+                           (int64_t{job_.group} * o.out_channels + channel_) * p.out.channel +
+                           job_.sample * p.out.sample + row_ * p.out.y + int64_t{job_.x} * o.axis[2].stride * p.out.x;
+#pragma unroll 1
+        for (int32_t z = job_.z; z < job_.z_end; ++z)
+#pragma unroll 1
+            for (int32_t rz = job_.z_residue; rz < job_.z_residue_end; ++rz) {
+                if (!has_output(o.axis[0], z, rz))
+                    continue;
+                Element *const plane = y + (int64_t{z} * o.axis[0].stride + rz) * p.out.z;
+                if (wgmma_plane_taps(p, z, rz).empty())
+                    fill(plane);
+                else if (wgmma_hands_over(math, N) && p.out.handed)
+                    write_plane(plane);
+            }
+    }
+
+    // Spans are of one residue of y, or of all.
+    __device__ __forceinline__ void write_plane(Element *plane) {
+        const int32_t together = p.out.row_spans ? 1 : job_.y_residue_end - job_.y_residue;
+#pragma unroll 1
+        for (int32_t residue = job_.y_residue; residue < job_.y_residue_end; residue += together) {
+            ring_.wait_filled();
+            const int32_t row = p.out.row_spans ? residue : 0;
+            store().write(plane + row * p.out.y, row_ + row, room());
+            bulk_wait_read<0>();
+            __syncwarp();
+            if (lane_ == 0)
+                mbarrier_arrive(ring_.emptied(0));
+            ring_.advance();
+        }
+    }
+
+    __device__ __forceinline__ WgmmaSpanStore<Element> store() const { return {p, job_, staging_, lane_}; }
+
+    // How many of the tile's channels there are.
+    __device__ __forceinline__ int32_t room() const { return min(wgmma_tile_channels(o), o.out_channels - channel_); }
+    // A plane: of each channel and sample one span, or one of each row. The jobs that have the plane share it out by
+    // rows or, where rows have no gap between them, by channels, whose spans are longer.
+    __device__ __forceinline__ void fill(Element *plane) const {
+        const WgmmaAxis &ay = o.axis[1];
+        if (job_.y_residue > 0 || row_ >= ay.out) // all rows are written with those of residue 0
+            return;
+        const int32_t columns = store().columns(), tile_rows = p.tile.y * ay.stride;
+        const bool whole = columns == o.axis[2].out;
+        const int32_t shares = whole ? (ay.out + tile_rows - 1) / tile_rows : 1, share = whole ? row_ / tile_rows : 0;
+        const int32_t rows = whole ? ay.out : min(tile_rows, ay.out - row_);
         const int32_t spans = whole ? 1 : rows, length = whole ? rows * columns : columns;
-        Element *const plane_begin =
-            static_cast<Element *>(p.y) + job.sample * p.out.sample + plane * p.out.z + y * p.out.y + x;
+        const int32_t samples = min(p.tile.samples, p.batch - job_.sample);
+        plane -= whole ? row_ * p.out.y : 0;
 #pragma unroll 1
-        for (int32_t i = warp_; i < channels; i += warps_) {
-            const int32_t channel = job.group * o.out_channels + first + i;
-            const Element bias = p.bias ? static_cast<const Element *>(p.bias)[channel] : Element{};
-            Element *to = plane_begin + channel * p.out.channel;
+        for (int32_t channel = share; channel < room(); channel += shares) {
+            const Element bias =
+                p.bias ? static_cast<const Element *>(p.bias)[job_.group * o.out_channels + channel_ + channel]
+                       : Element{};
 #pragma unroll 1
-            for (int32_t sample = 0; sample < samples; ++sample, to += p.out.sample)
+            for (int32_t sample = 0; sample < samples; ++sample)
 #pragma unroll 1
                 for (int32_t row = 0; row < spans; ++row)
-                    fill_span(to + row * p.out.y, length, bias);
+                    fill_span(plane + channel * p.out.channel + sample * p.out.sample + row * p.out.y, length, bias);
         }
     }
 
@@ -72,7 +108,11 @@ private:
 
     const PhaseWgmmaParams &p;
     const WgmmaOperands &o;
-    const int32_t warp_, warps_, lane_;
+    WgmmaRing ring_; // of one slot, the warpgroup's spans
+    const int32_t warpgroup_, lane_;
+    const uint32_t staging_;
+    WgmmaJob job_;
+    int32_t row_, channel_; // of the output: the tile's first
 };
 
 } // namespace ct3d::cuda

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Output with channels first. Each warp puts its own channels' spans together in shared memory and has them copied, or
-// writes short ones itself.
+// Output with channels first: each warp puts its own channels' spans together in shared memory. A span stands at the
+// same place in 16 bytes as in global memory.
 #pragma once
 
 #include "phase_wgmma_multiply.cuh"
-#include "phase_wgmma_write.cuh"
+#include "phase_wgmma_span_store.cuh"
 
 namespace ct3d::cuda {
 
@@ -12,18 +12,21 @@ template <GemmMath math, WgmmaResidues residues, int N> class WgmmaSpans {
 public:
     using Tile = WgmmaOutputTile<math, residues, N>;
     using Element = typename Tile::Element;
-    static constexpr int bytes = Tile::bytes, vector = 16 / bytes;
+    static constexpr int bytes = Tile::bytes;
     static constexpr int halves = 2; // channels of a lane, at most
 
-    __device__ __forceinline__ WgmmaSpans(const Tile &tile, uint32_t shared)
-        : t(tile), p(tile.p), o(tile.o), warp(__shfl_sync(0xffffffff, tile.thread() / 32, 0)), lane(tile.thread() % 32),
-          channels(o.warp_channels), staging(shared + warp * channels * spans() * p.out.span_bytes),
-          aligned(reinterpret_cast<uintptr_t>(p.y) % 16 == 0),
+    __device__ __forceinline__ WgmmaSpans(const Tile &tile, uint32_t shared, uint32_t barriers)
+        : ring(barriers, 1), t(tile), p(tile.p), o(tile.o), warp(__shfl_sync(0xffffffff, tile.thread() / 32, 0)),
+          lane(tile.thread() % 32), channels(o.warp_channels),
+          staging(shared + warp * channels * spans() * p.out.span_bytes),
           vectors(p.out.vectors && reinterpret_cast<uintptr_t>(p.y) % (2 * o.axis[2].stride * bytes) == 0) {}
 
-    // Before anything is put into spans: the copies of what was in them have read it. `fill`: they become bias.
+    // Before anything is put into spans: what was in them has been read. `fill`: they become bias.
     __device__ __forceinline__ void begin(bool fill) const {
-        bulk_wait_read<0>();
+        if (wgmma_hands_over(math, N) && p.out.handed)
+            ring.wait_emptied();
+        else
+            bulk_wait_read<0>();
         __syncwarp();
         if (!fill)
             return;
@@ -39,9 +42,6 @@ public:
         __syncwarp();
     }
 
-    // Before the block ends.
-    __device__ __forceinline__ void finish() const { bulk_wait_read<0>(); }
-
     // The sums of a pass.
     __device__ __forceinline__ void put(const WgmmaMultiplier<math, residues, N> &m, const WgmmaPass &pass, int32_t z,
                                         int32_t z_residue, int32_t y_residue) const {
@@ -53,111 +53,30 @@ public:
             put_halves<1>(m, pass, z, z_residue, y_residue);
     }
 
-    // Row spans: those of a residue of y. Where nothing was put into them they have been filled. A span stands at the
-    // same place in 16 bytes as in global memory.
-    __device__ __forceinline__ void write(int32_t z, int32_t z_residue, int32_t y_residue) const {
-        const int32_t first_y = t.first_y * o.axis[1].stride + (p.out.row_spans ? y_residue : 0);
-        Element *const first =
-            t.output(z, z_residue, p.out.row_spans ? y_residue : 0) + warp * channels * p.out.channel;
-        if (p.out.short_spans && aligned)
-            write_short(first, first_y, own_channels());
-        else
-            write_bulk(first, first_y, own_channels());
-    }
-
-private:
-    // Spans in pieces of 16 bytes, by all lanes.
-    __device__ __forceinline__ void write_short(Element *first, int32_t first_y, int32_t count) const {
-        __syncwarp();
-        const int32_t quads = count * spans() * static_cast<int32_t>(p.out.span_quads.value);
-#pragma unroll 4
-        for (int32_t i = lane; i < quads; i += 32) {
-            uint32_t rest = i;
-            const int32_t quad = static_cast<int32_t>(take_remainder(rest, p.out.span_quads));
-            const uint32_t from = staging + rest * p.out.span_bytes + quad * 16;
-            uint32_t span = take_remainder(rest, p.out.channel_spans);
-            const int32_t row = static_cast<int32_t>(take_remainder(span, p.out.sample_spans)) * o.axis[1].stride;
-            if (t.job.sample + static_cast<int32_t>(span) < p.batch && first_y + row < o.axis[1].out &&
-                quad * vector < elements(first_y + row))
-                *reinterpret_cast<uint4 *>(first + static_cast<int32_t>(rest) * p.out.channel + span * p.out.sample +
-                                           row * p.out.y + quad * vector) = load_shared(from);
-        }
-        __syncwarp();
-    }
-
-    // A span a lane: its body by one copy. Then what is before and after multiples of 16 bytes, an element a lane.
-    __device__ __forceinline__ void write_bulk(Element *first, int32_t first_y, int32_t count) const {
+    // Spans are complete: the writer may have them, or the warp writes its own. Row spans: those of a residue of y.
+    __device__ __forceinline__ void end(int32_t z, int32_t z_residue, int32_t y_residue) {
         fence_proxy_async();
         __syncwarp();
-        const int32_t total = count * spans();
-#pragma unroll 1
-        for (int32_t base = 0; base < total; base += 32) {
-            const Span span = span_at(first, first_y, base + lane, total);
-            if (span.body > 0)
-                bulk_store(span.to + span.head, span.from + span.head * bytes,
-                           static_cast<uint32_t>(span.body * bytes));
-            if (!(p.out.aligned_spans && aligned))
-                write_ends(span, min(total - base, 32));
-        }
-        bulk_commit();
-    }
-
-    struct Span {
-        Element *to;
-        uint32_t from;
-        int32_t head, body, tail;
-    };
-
-    __device__ __forceinline__ Span span_at(Element *first, int32_t first_y, int32_t index, int32_t total) const {
-        Span span{first, staging + index * p.out.span_bytes, 0, 0, 0};
-        uint32_t rest = index;
-        int32_t oy = first_y;
-        bool inside = index < total;
-        if (spans() > 1) {
-            uint32_t within = take_remainder(rest, p.out.channel_spans);
-            const int32_t row = static_cast<int32_t>(take_remainder(within, p.out.sample_spans)) * o.axis[1].stride;
-            oy += row;
-            span.to += within * p.out.sample + row * p.out.y;
-            inside = inside && t.job.sample + static_cast<int32_t>(within) < p.batch;
-        }
-        span.to += rest * p.out.channel;
-        const int32_t count = inside && oy < o.axis[1].out ? elements(oy) : 0;
-        const uint32_t past = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(span.to)) % 16;
-        span.from += past;
-        span.head = min(static_cast<int32_t>((16 - past) % 16) / bytes, count);
-        span.body = (count - span.head) / vector * vector;
-        span.tail = count - span.head - span.body;
-        return span;
-    }
-
-    __device__ __forceinline__ void write_ends(const Span &own, int32_t count) const {
-        const uint32_t ends = static_cast<uint32_t>(own.head | own.tail << 8);
-        constexpr int32_t items = 2 * vector; // of a span: places for its head and its tail
-        const int32_t i = lane % vector;
-        const bool tail = lane % items >= vector;
-#pragma unroll 2
-        for (int32_t first = 0; first < count; first += 32 / items) {
-            const int32_t s = first + lane / items; // past `count`: a span without ends
-            const auto to =
-                reinterpret_cast<Element *>(__shfl_sync(0xffffffff, reinterpret_cast<unsigned long long>(own.to), s));
-            const uint32_t from = __shfl_sync(0xffffffff, own.from, s), n = __shfl_sync(0xffffffff, ends, s);
-            const int32_t body = __shfl_sync(0xffffffff, own.body, s);
-            const int32_t at = tail ? static_cast<int32_t>(n & 0xff) + body + i : i;
-            if (i < static_cast<int32_t>(tail ? n >> 8 : n & 0xff))
-                to[at] = load_shared_element<Element>(from + at * bytes);
+        if (wgmma_hands_over(math, N) && p.out.handed) {
+            if (lane == 0)
+                mbarrier_arrive(ring.filled(0));
+            ring.advance();
+        } else {
+            const int32_t row = p.out.row_spans ? y_residue : 0;
+            WgmmaSpanStore<Element>(p, t.job, staging, lane)
+                .write(t.output(z, z_residue, row) + warp * channels * p.out.channel,
+                       t.first_y * o.axis[1].stride + row, own_channels());
         }
     }
 
+    // Before the block ends.
+    __device__ __forceinline__ void finish() const { bulk_wait_read<0>(); }
+
+private:
     // Of this warp; not positive: it has none.
     __device__ __forceinline__ int32_t own_channels() const { return min(channels, t.room() - warp * channels); }
     // Of a channel.
     __device__ __forceinline__ int32_t spans() const { return static_cast<int32_t>(p.out.channel_spans.value); }
-
-    __device__ __forceinline__ int32_t elements(int32_t oy) const {
-        if (!p.out.row_spans)
-            return min(p.tile.y * o.axis[1].stride, o.axis[1].out - oy) * o.axis[2].out;
-        return min(p.tile.x * o.axis[2].stride, o.axis[2].out - t.job.x * o.axis[2].stride);
-    }
 
     __device__ __forceinline__ uint4 bias_quad(int32_t channel) const {
         const uint32_t word = repeated(from_float<Element>(t.bias(warp * channels + channel)));
@@ -310,12 +229,13 @@ private:
             store_shared_from(count, residue + 1, to + residue * 2, from_float<Element>(v).bits);
     }
 
+    WgmmaRing ring; // of one slot, the warpgroup's spans
     const Tile &t;
     const PhaseWgmmaParams &p;
     const WgmmaOperands &o;
     const int32_t warp, lane, channels; // channels: of a warp
     const uint32_t staging;             // of this warp
-    const bool aligned, vectors;
+    const bool vectors;
 };
 
 } // namespace ct3d::cuda

@@ -326,7 +326,7 @@ private:
     static int64_t table_bytes(const WgmmaTiling &t, int64_t entries, int64_t stages) {
         constexpr int64_t slot = 2 * sizeof(uint64_t), place = sizeof(uint64_t);
         const int64_t tables = t.row->n * place + wgmma_rows * static_cast<int64_t>(sizeof(float));
-        return round_up(slot * (entries + stages), 16) + wgmma_warpgroups * tables + wgmma_row_alignment;
+        return slot * (entries + stages + wgmma_warpgroups) + wgmma_warpgroups * tables + wgmma_row_alignment;
     }
 
     void try_jobs(WgmmaTiling &t) {
@@ -351,6 +351,7 @@ private:
             const double jobs = cost_.jobs(t.cuts);
             if (jobs >= static_cast<double>(wide_divisor_limit))
                 return;
+            t.out.handed = cost_.hands_over(t);
             t.seconds = cost_.seconds(t);
             if (!best_ || t.seconds < best_->seconds)
                 best_ = t;

@@ -75,13 +75,14 @@ private:
         mbarrier_wait(slot.filled, slot.round);
         Operand cells;
         cells.load(slot.entry, warp, lane);
-        __syncwarp();
-        if (column + N >= p.slice_columns && lane == 0)
-            mbarrier_arrive(slot.emptied);
         const WgmmaOperand weights(at.base + (chunk * Operand::planes * p.slice_columns + column) * slab, slab);
         const int32_t plane = p.slice_columns * slab / 16;
         sums.template add<Operand::steps>([&](int step, int i) -> const uint32_t(&)[4] { return cells.a[step][i]; },
                                           [&](int step, int i) { return weights.after(2 * step + i * plane); });
+        // Not before: an arrival may overtake loads from shared memory that nothing has waited for, as these products
+        // do.
+        if (column + N >= p.slice_columns)
+            mbarrier_arrive(slot.emptied);
         wgmma_commit();
         wgmma_wait<0>();
     }

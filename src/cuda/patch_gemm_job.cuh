@@ -71,7 +71,7 @@ public:
 #pragma unroll 1
         for (uint32_t slot = 0; slot < slots_.value; ++slot) {
             mbarrier_init(barriers_ + 16 * slot, loading);
-            mbarrier_init(barriers_ + 16 * slot + 8, 4); // warps
+            mbarrier_init(barriers_ + 16 * slot + 8, 128);
         }
     }
 

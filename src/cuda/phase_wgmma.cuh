@@ -65,13 +65,13 @@ private:
             initialise(WgmmaRing(at.entry_barriers(p.shared), p.shared.entries), 1, wgmma_warpgroups * 4);
             initialise(WgmmaRing(at.stage_barriers(p.shared), p.shared.stages), 1, wgmma_warpgroups * 4);
             for (int32_t i = 0; i < wgmma_warpgroups; ++i)
-                initialise(WgmmaRing(at.span_barriers(p.shared, i), 1), 4, 1);
+                initialise(WgmmaRing(at.span_barriers(p.shared, i), 1), 128, 32);
             fence_mbarrier_init();
         }
         __syncthreads();
     }
 
-    // With so many arrivals, of threads or warps, at its barriers.
+    // With so many arrivals at its barriers.
     __device__ __forceinline__ static void initialise(const WgmmaRing &ring, uint32_t filled, uint32_t emptied) {
 #pragma unroll 1
         for (int32_t slot = 0; slot < ring.slots; ++slot) {

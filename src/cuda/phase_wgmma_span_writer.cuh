@@ -54,9 +54,7 @@ private:
             const int32_t row = p.out.row_spans ? residue : 0;
             store().write(plane + row * p.out.y, row_ + row, room());
             bulk_wait_read<0>();
-            __syncwarp();
-            if (lane_ == 0)
-                mbarrier_arrive(ring_.emptied(0));
+            mbarrier_arrive(ring_.emptied(0));
             ring_.advance();
         }
     }

@@ -56,12 +56,11 @@ public:
     // Spans are complete: the writer may have them, or the warp writes its own. Row spans: those of a residue of y.
     __device__ __forceinline__ void end(int32_t z, int32_t z_residue, int32_t y_residue) {
         fence_proxy_async();
-        __syncwarp();
         if (wgmma_hands_over(math, N) && p.out.handed) {
-            if (lane == 0)
-                mbarrier_arrive(ring.filled(0));
+            mbarrier_arrive(ring.filled(0));
             ring.advance();
         } else {
+            __syncwarp();
             const int32_t row = p.out.row_spans ? y_residue : 0;
             WgmmaSpanStore<Element>(p, t.job, staging, lane)
                 .write(t.output(z, z_residue, row) + warp * channels * p.out.channel,

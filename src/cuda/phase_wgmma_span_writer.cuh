@@ -63,6 +63,7 @@ private:
 
     // How many of the tile's channels there are.
     __device__ __forceinline__ int32_t room() const { return min(wgmma_tile_channels(o), o.out_channels - channel_); }
+
     // A plane: of each channel and sample one span, or one of each row. The jobs that have the plane share it out by
     // rows or, where rows have no gap between them, by channels, whose spans are longer.
     __device__ __forceinline__ void fill(Element *plane) const {

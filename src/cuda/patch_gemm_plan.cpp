@@ -175,8 +175,7 @@ private:
         const double load =
             p.copies ? 0 : waves * real(ceil_div(p.tiles, p.tile_step)) * p.chunks * copy_cycles / clock_rate;
         const double most = std::max({compute, memory, l2, load});
-        return launch + first_load + waves * pack_cycles(p) / clock_rate + most +
-               unhidden * (std::min(compute, memory));
+        return launch + first_load + waves * pack_cycles(p) / clock_rate + most + unhidden * std::min(compute, memory);
     }
 
     // Of all tiles of a block.

@@ -20,11 +20,9 @@ public:
         for (int h = 0; h < 2; ++h) {
             const int32_t cell = tile.cell + PatchOperand<math, channels_last>::cell(warp_, lane_, h);
             inside_[h] = cell < p.cells;
-            uint32_t rest = cell;
-            const uint32_t in_plane = take_remainder(rest, p.in_plane);
-            uint32_t y = in_plane;
+            uint32_t z = cell, y = take_remainder(z, p.in_plane);
             const uint32_t x = take_remainder(y, p.in_row);
-            to_[h] = group + (rest << p.z_bits) * p.y_z + (y << p.y_bits) * p.y_y + 2 * x * p.y_x;
+            to_[h] = group + (z << p.z_bits) * p.y_z + (y << p.y_bits) * p.y_y + 2 * x * p.y_x;
         }
     }
 

@@ -80,12 +80,9 @@ private:
         }
     }
 
-    __device__ __forceinline__ void write_spans(int32_t warpgroup) const {
-        const WgmmaOperands &o = p.operands;
-        Multiplier multiplier(p, at, warpgroup);
-        Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
-        WgmmaSpans<math, residues, N> spans(tile, at.staging(p.shared, warpgroup),
-                                            at.span_barriers(p.shared, warpgroup));
+    // body(job, z, residue of z) for each plane of outputs that has products.
+    template <class Body>
+    __device__ __forceinline__ void each_plane(Multiplier &multiplier, Tile &tile, const Body &body) const {
 #pragma unroll 1
         for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
             const WgmmaJob job = wgmma_job(p, index);
@@ -94,11 +91,20 @@ private:
             for (int32_t z = job.z; z < job.z_end; ++z) {
 #pragma unroll 1
                 for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
-                    if (has_output(o.axis[0], z, rz) && !wgmma_plane_taps(p, z, rz).empty())
-                        write_plane(multiplier, spans, job, z, rz);
+                    if (has_output(p.operands.axis[0], z, rz) && !wgmma_plane_taps(p, z, rz).empty())
+                        body(job, z, rz);
                 multiplier.leave(job, z);
             }
         }
+    }
+
+    __device__ __forceinline__ void write_spans(int32_t warpgroup) const {
+        Multiplier multiplier(p, at, warpgroup);
+        Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
+        WgmmaSpans<math, residues, N> spans(tile, at.staging(p.shared, warpgroup),
+                                            at.span_barriers(p.shared, warpgroup));
+        each_plane(multiplier, tile,
+                   [&](const WgmmaJob &job, int32_t z, int32_t rz) { write_plane(multiplier, spans, job, z, rz); });
         spans.finish();
     }
 
@@ -139,24 +145,14 @@ private:
         Multiplier multiplier(p, at, warpgroup);
         Tile tile(p, at.tables(p.shared, warpgroup, Tile::table_bytes), warpgroup);
         const WgmmaStraight<math, N> straight(tile);
+        each_plane(multiplier, tile, [&](const WgmmaJob &job, int32_t z, int32_t rz) {
 #pragma unroll 1
-        for (uint32_t index = blockIdx.x; index < p.jobs.count; index += gridDim.x) {
-            const WgmmaJob job = wgmma_job(p, index);
-            tile.begin(job);
-#pragma unroll 1
-            for (int32_t z = job.z; z < job.z_end; ++z) {
-#pragma unroll 1
-                for (int32_t rz = job.z_residue; rz < job.z_residue_end; ++rz)
-                    if (has_output(p.operands.axis[0], z, rz) && !wgmma_plane_taps(p, z, rz).empty())
-#pragma unroll 1
-                        for (int32_t ry = job.y_residue; ry < job.y_residue_end; ++ry)
-                            if (has_output(p.operands.axis[1], job.y, ry)) {
-                                multiplier.multiply(WgmmaProducts(p, job, z, rz, ry), p.operands.pass[0]);
-                                straight.put(multiplier, z, rz, ry);
-                            }
-                multiplier.leave(job, z);
-            }
-        }
+            for (int32_t ry = job.y_residue; ry < job.y_residue_end; ++ry)
+                if (has_output(p.operands.axis[1], job.y, ry)) {
+                    multiplier.multiply(WgmmaProducts(p, job, z, rz, ry), p.operands.pass[0]);
+                    straight.put(multiplier, z, rz, ry);
+                }
+        });
     }
 
     __device__ __forceinline__ void write_last(int32_t warpgroup) const {

@@ -95,7 +95,7 @@ double WgmmaCost::fill_instructions(const WgmmaTiling &t) const {
 double WgmmaCost::copy_instructions(const WgmmaTiling &t) const {
     if (t.out.channels_last || t.out.straight)
         return 0;
-    const double each = t.out.short_spans ? 25.0 * t.out.span_quads.value / 32 : t.out.aligned_spans ? 18 : 30;
+    const double each = t.out.short_spans ? 60.0 * t.out.span_quads.value / 32 : t.out.aligned_spans ? 45 : 75;
     return 60 + each * warp_spans(t);
 }
 
@@ -134,22 +134,30 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
     const double z_residues = t.cuts.z_residues > 1 ? 1 : o.axis[0].stride,
                  y_residues = t.cuts.y_residues > 1 ? 1 : o.axis[1].stride;
     // Planes that are only bias are written beside, at a rate that hides.
-    const double writes = (t.out.channels_last ? z_residues : z_phases) * (t.out.row_spans ? y_residues : 1);
+    const double bias_rows =
+        t.out.row_spans && wgmma_hands_over(t.row->math, t.row->n) ? z_phases * (y_residues - y_phases) : 0;
+    const double writes =
+        t.out.channels_last ? z_residues * y_residues : z_phases * (t.out.row_spans ? y_residues : 1) - bias_rows;
     const double multiply = stages * 60 + taps * 8 + steps * 6;
     const double put = passes * (sets * put_instructions(t) + 120) + writes * fill_instructions(t) +
                        (z_residues * y_residues * o.axis[2].stride - passes * sets) * bias_instructions(t);
     // Cycles until the last products of a pass are there, and until copies have read what spans were before.
     const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 300);
-    constexpr double warps = 4, lone_cycles = 2.5; // its copies overlap
-    return {2 * tensor, load, std::max(multiply * issue_cycles, tensor) + drained + put * issue_cycles,
-            writes * copy_instructions(t) * issue_cycles, writes * (warps * copy_instructions(t) * lone_cycles + 500)};
+    constexpr double warps = 4, lone_cycles = 1; // its copies overlap
+    constexpr double bias_row_cycles = 70;
+    return {2 * tensor,
+            load,
+            std::max(multiply * issue_cycles, tensor) + drained + put * issue_cycles,
+            writes * copy_instructions(t) * issue_cycles,
+            writes * (warps * copy_instructions(t) * lone_cycles + 500),
+            bias_rows * warps * warp_spans(t) * bias_row_cycles};
 }
 
 // Where a warp of its own writes the spans faster than they are put together.
 bool WgmmaCost::hands_over(const WgmmaTiling &t) const {
     const Work w = work(t);
     return wgmma_hands_over(t.row->math, t.row->n) && !t.out.channels_last && !t.out.straight &&
-           w.writer < 0.9 * std::max(w.tensor, w.warpgroup);
+           w.writer + w.bias < std::max({w.tensor, w.warpgroup + w.copy, w.bias});
 }
 
 // A job whose entries stay begins when those of its first plane are there, as many of which as there is room for have
@@ -166,7 +174,8 @@ double WgmmaCost::job_cycles(const WgmmaTiling &t) const {
         if (ahead < slabs)
             waits += (planes - 1) * (load_latency + (slabs - ahead) * entry);
     }
-    const double warpgroup = t.out.handed ? std::max(w.warpgroup, w.writer) : w.warpgroup + w.copy;
+    const double warpgroup =
+        t.out.handed ? std::max(w.warpgroup, w.writer + w.bias) : std::max(w.warpgroup + w.copy, w.bias);
     return planes * together(w.tensor, w.load, warpgroup) + waits + job_overhead;
 }
 
@@ -182,7 +191,11 @@ double WgmmaCost::packing(const WgmmaTiling &t) const {
 }
 
 double WgmmaCost::seconds(const WgmmaTiling &t) const {
-    const double waves = std::ceil(jobs(t.cuts) / device_.multiprocessors);
+    constexpr double edge_share = 0.3; // of the time of a full job
+    const WgmmaCuts &c = t.cuts;
+    const double all = jobs(c), full = all * real(c.full_y) * real(c.full_z) / (real(c.y) * real(c.z));
+    const double full_waves = std::ceil(full / device_.multiprocessors);
+    const double waves = full_waves + edge_share * (std::ceil(all / device_.multiprocessors) - full_waves);
     const double compute = waves * job_cycles(t) / clock_rate;
     // With channels last less than a line is written at once where there are few channels.
     const double element = static_cast<double>(element_size(d_.dtype));

@@ -17,9 +17,10 @@ public:
 
 private:
     // Cycles for one lattice plane of a job: of the tensor cores, of loading, of a warpgroup, which multiplies and puts
-    // outputs together in turn, and of copying spans: by the same, or by a warp of their own.
+    // outputs together in turn, and of copying spans by the same; of a warp of its own for the same spans, and for row
+    // spans of bias.
     struct Work {
-        double tensor, load, warpgroup, copy, writer;
+        double tensor, load, warpgroup, copy, writer, bias;
     };
 
     double plane_taps() const; // of z, that a lattice plane reads, of all residues

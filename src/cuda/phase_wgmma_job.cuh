@@ -14,9 +14,11 @@ struct WgmmaJob {
     int32_t z_residue, z_residue_end, y_residue, y_residue_end;
 };
 
-__device__ __forceinline__ WgmmaJob wgmma_job(const PhaseWgmmaParams &p, uint32_t rest) {
+__device__ __forceinline__ WgmmaJob wgmma_job(const PhaseWgmmaParams &p, uint32_t index) {
     const WgmmaJobs &j = p.jobs;
     const WgmmaTile &t = p.tile;
+    const WgmmaJobs::Part &part = j.part[(index >= j.part[1].first) + (index >= j.part[2].first)];
+    uint32_t rest = index - part.first;
     const auto take = [&](WideDivisor d) { return static_cast<int32_t>(take_remainder(rest, d)); };
     WgmmaJob job;
     job.y_residue = take(j.y_residues);
@@ -26,10 +28,10 @@ __device__ __forceinline__ WgmmaJob wgmma_job(const PhaseWgmmaParams &p, uint32_
     job.row_tile = take(j.row_tiles) * (1 + t.second_row_tile);
     job.group = take(j.groups);
     job.x = take(j.x) * t.x;
-    job.y = take(j.y) * (t.y + t.second_y);
-    job.z = take(j.z) * j.z_planes;
+    job.y = (part.first_y + take(part.y)) * (t.y + t.second_y);
+    job.z = (part.first_z + take(part.z)) * j.z_planes;
     job.z_end = min(job.z + j.z_planes, p.operands.axis[0].lattice);
-    job.sample = take(j.samples) * t.samples;
+    job.sample = static_cast<int32_t>(rest) * t.samples;
     return job;
 }
 

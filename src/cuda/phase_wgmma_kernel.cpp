@@ -41,10 +41,24 @@ TensorMapShape box_source(const Desc &d, const WgmmaTiling &t, int64_t channels,
 }
 
 WgmmaJobs make_jobs(const WgmmaCuts &c) {
-    return {make_wide_divisor(c.y_residues), make_wide_divisor(c.z_residues), make_wide_divisor(c.row_tiles),
-            make_wide_divisor(c.groups),     make_wide_divisor(c.x),          make_wide_divisor(c.y),
-            make_wide_divisor(c.z),          make_wide_divisor(c.samples),    static_cast<int32_t>(c.z_planes),
-            static_cast<uint32_t>(c.jobs())};
+    WgmmaJobs jobs{};
+    jobs.y_residues = make_wide_divisor(c.y_residues);
+    jobs.z_residues = make_wide_divisor(c.z_residues);
+    jobs.row_tiles = make_wide_divisor(c.row_tiles);
+    jobs.groups = make_wide_divisor(c.groups);
+    jobs.x = make_wide_divisor(c.x);
+    jobs.z_planes = static_cast<int32_t>(c.z_planes);
+    const auto part = [&](int64_t first_y, int64_t y, int64_t first_z, int64_t z) {
+        const WgmmaJobs::Part made{jobs.count, static_cast<int32_t>(first_y), static_cast<int32_t>(first_z),
+                                   make_wide_divisor(std::max<int64_t>(y, 1)),
+                                   make_wide_divisor(std::max<int64_t>(z, 1))};
+        jobs.count += static_cast<uint32_t>(c.jobs(y, z));
+        return made;
+    };
+    jobs.part[0] = part(0, c.full_y, 0, c.full_z);
+    jobs.part[1] = part(c.full_y, c.y - c.full_y, 0, c.z);
+    jobs.part[2] = part(0, c.full_y, c.full_z, c.z - c.full_z);
+    return jobs;
 }
 
 class PhaseWgmmaKernel final : public Kernel {
@@ -54,7 +68,8 @@ public:
           pack_(device, "phase_wgmma_pack", std::string("ct3d_phase_wgmma_pack_") + gemm_math_name(t.row->math)),
           gemm_(device, (std::string("phase_wgmma_") + gemm_math_name(t.row->math)).c_str(), function_name(t),
                 static_cast<uint32_t>(t.shared_bytes)),
-          blocks_(std::min(static_cast<uint32_t>(device.multiprocessors), static_cast<uint32_t>(t.cuts.jobs()))) {
+          blocks_(std::min(static_cast<uint32_t>(device.multiprocessors),
+                           static_cast<uint32_t>(t.cuts.jobs(t.cuts.y, t.cuts.z)))) {
         require_tensor_maps();
         set_params(c.desc);
         set_inputs(c.desc);
@@ -91,7 +106,8 @@ public:
         report.field("handed", tiling_.out.handed);
         report.field("short_spans", tiling_.out.short_spans);
         report.field("z_planes", tiling_.cuts.z_planes);
-        report.field("jobs", tiling_.cuts.jobs());
+        report.field("jobs", params_.jobs.count);
+        report.field("full_jobs", tiling_.cuts.jobs(tiling_.cuts.full_y, tiling_.cuts.full_z));
         report.field("shared_bytes", tiling_.shared_bytes);
     }
 

@@ -28,7 +28,7 @@ constexpr int wgmma_threads = 128 * (wgmma_warpgroups + 1); // the last warpgrou
 constexpr int wgmma_last_columns = 128; // that are written at once with channels last
 constexpr int wgmma_last_pitch(int element_bytes) { return wgmma_rows * element_bytes + 16; } // of a column, in bytes
 
-// Whether sums of so many columns leave registers for a warp of its own to write spans.
+// Whether sums of so many columns leave registers for a warp of its own to write spans, or row spans of bias.
 constexpr bool wgmma_hands_over(GemmMath math, int columns) { return math != GemmMath::f32 || columns <= 72; }
 
 // What the rows of a product stand for.
@@ -105,11 +105,19 @@ struct WgmmaTile {
 };
 
 // Work is cut into jobs, in the order of the divisors from the fastest: residue y, residue z, row tiles, group,
-// x, y, z, samples. A job has `z_planes` lattice planes, and all residues of an axis unless they are jobs of their own.
+// x, y, z, and then samples. A job has `z_planes` lattice planes, and all residues of an axis unless they are jobs of
+// their own. Jobs at the end of y or z where the last residue with taps has no output have less to do: they come after
+// all others, so that blocks share both kinds evenly.
 struct WgmmaJobs {
-    WideDivisor y_residues, z_residues, row_tiles, groups, x, y, z, samples; // value 1 where residues are not split
+    WideDivisor y_residues, z_residues, row_tiles, groups, x; // value 1 where residues are not split
     int32_t z_planes;
     uint32_t count;
+    // Those of all residues; those at the end of y; those at the end of z alone.
+    struct Part {
+        uint32_t first; // job
+        int32_t first_y, first_z;
+        WideDivisor y, z;
+    } part[3];
 };
 
 struct WgmmaShared {                       // bytes of shared memory

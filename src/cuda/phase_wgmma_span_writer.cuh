@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Output with channels first, of one warpgroup: a warp that has nothing to load writes the spans that the warpgroup
-// puts together, while that multiplies on, and planes that no tap of z reaches, which are only bias.
+// puts together, while that multiplies on, and planes and row spans that no tap reaches, which are only bias.
 #pragma once
 
 #include "phase_wgmma_span_store.cuh"
@@ -22,6 +22,7 @@ public:
             job_ = wgmma_job(p, index);
             row_ = (job_.y + warpgroup_ * p.tile.second_y) * o.axis[1].stride;
             channel_ = (job_.row_tile + warpgroup_ * p.tile.second_row_tile) * wgmma_tile_channels(o);
+            load_bias();
             write_job();
         }
     }
@@ -40,7 +41,7 @@ private:
                 Element *const plane = y + (int64_t{z} * o.axis[0].stride + rz) * p.out.z;
                 if (wgmma_plane_taps(p, z, rz).empty())
                     fill(plane);
-                else if (wgmma_hands_over(math, N) && p.out.handed)
+                else if (wgmma_hands_over(math, N))
                     write_plane(plane);
             }
     }
@@ -49,14 +50,19 @@ private:
     __device__ __forceinline__ void write_plane(Element *plane) {
         const int32_t together = p.out.row_spans ? 1 : job_.y_residue_end - job_.y_residue;
 #pragma unroll 1
-        for (int32_t residue = job_.y_residue; residue < job_.y_residue_end; residue += together) {
-            ring_.wait_filled();
-            const int32_t row = p.out.row_spans ? residue : 0;
-            store().write(plane + row * p.out.y, row_ + row, room());
-            bulk_wait_read<0>();
-            mbarrier_arrive(ring_.emptied(0));
-            ring_.advance();
-        }
+        for (int32_t residue = job_.y_residue; residue < job_.y_residue_end; residue += together)
+            if (p.out.row_spans && wgmma_row_taps(p, job_, residue).empty())
+                fill_rows(plane, residue, o.axis[1].stride);
+            else if (p.out.handed)
+                write_handed(plane, p.out.row_spans ? residue : 0);
+    }
+
+    __device__ __forceinline__ void write_handed(Element *plane, int32_t row) {
+        ring_.wait_filled();
+        store().write(plane + row * p.out.y, row_ + row, room());
+        bulk_wait_read<0>();
+        mbarrier_arrive(ring_.emptied(0));
+        ring_.advance();
     }
 
     __device__ __forceinline__ WgmmaSpanStore<Element> store() const { return {p, job_, staging_, lane_}; }
@@ -64,45 +70,93 @@ private:
     // How many of the tile's channels there are.
     __device__ __forceinline__ int32_t room() const { return min(wgmma_tile_channels(o), o.out_channels - channel_); }
 
-    // A plane: of each channel and sample one span, or one of each row. The jobs that have the plane share it out by
-    // rows or, where rows have no gap between them, by channels, whose spans are longer.
+    // A plane. Where rows have no gap between them, the jobs that have the plane share it out by channels, so that
+    // spans are longer.
     __device__ __forceinline__ void fill(Element *plane) const {
         const WgmmaAxis &ay = o.axis[1];
         if (job_.y_residue > 0 || row_ >= ay.out) // all rows are written with those of residue 0
             return;
-        const int32_t columns = store().columns(), tile_rows = p.tile.y * ay.stride;
-        const bool whole = columns == o.axis[2].out;
-        const int32_t shares = whole ? (ay.out + tile_rows - 1) / tile_rows : 1, share = whole ? row_ / tile_rows : 0;
-        const int32_t rows = whole ? ay.out : min(tile_rows, ay.out - row_);
-        const int32_t spans = whole ? 1 : rows, length = whole ? rows * columns : columns;
-        const int32_t samples = min(p.tile.samples, p.batch - job_.sample);
-        plane -= whole ? row_ * p.out.y : 0;
-#pragma unroll 1
-        for (int32_t channel = share; channel < room(); channel += shares) {
-            const Element bias =
-                p.bias ? static_cast<const Element *>(p.bias)[job_.group * o.out_channels + channel_ + channel]
-                       : Element{};
-#pragma unroll 1
-            for (int32_t sample = 0; sample < samples; ++sample)
-#pragma unroll 1
-                for (int32_t row = 0; row < spans; ++row)
-                    fill_span(plane + channel * p.out.channel + sample * p.out.sample + row * p.out.y, length, bias);
-        }
+        const int32_t tile_rows = p.tile.y * ay.stride;
+        if (store().columns() == o.axis[2].out)
+            fill_channels(plane - row_ * p.out.y, 1, 0, ay.out * o.axis[2].out, row_ / tile_rows,
+                          (ay.out + tile_rows - 1) / tile_rows);
+        else
+            fill_rows(plane, 0, 1);
     }
 
-    // By addresses, of which each lane has its own: what all lanes share is computed on the slow, uniform path.
-    __device__ __forceinline__ void fill_span(Element *to, int32_t length, Element bias) const {
-        const auto begin = reinterpret_cast<uintptr_t>(to) + opaque(0), end = begin + length * sizeof(Element);
-        const uintptr_t body = (begin + 15) / 16 * 16, body_end = end / 16 * 16;
-        const uint32_t word = repeated(bias);
-#pragma unroll 2
-        for (uintptr_t at = body + 16 * lane_; at < body_end; at += 16 * 32)
-            store_global(reinterpret_cast<void *>(at), make_uint4(word, word, word, word));
-        const uintptr_t head = begin + lane_ * sizeof(Element), tail = end - (lane_ + 1) * sizeof(Element);
-        if (head < body && head < end)
-            *reinterpret_cast<Element *>(head) = bias;
-        if (tail >= body_end && tail >= body)
-            *reinterpret_cast<Element *>(tail) = bias;
+    // Of the tile, every `step` rows from the first.
+    __device__ __forceinline__ void fill_rows(Element *plane, int32_t first, int32_t step) const {
+        const int32_t rows = min(p.tile.y * o.axis[1].stride, o.axis[1].out - row_) - first;
+        fill_channels(plane + first * p.out.y, (rows + step - 1) / step, step * p.out.y, store().columns(), 0, 1);
+    }
+
+    static constexpr int bytes = static_cast<int>(sizeof(Element)), warp_bytes = 32 * 16;
+
+    static __device__ __forceinline__ Element element(uint32_t word) {
+        if constexpr (bytes == 4)
+            return __uint_as_float(word);
+        else
+            return {static_cast<uint16_t>(word)};
+    }
+
+    // Of two of the tile's channels a lane has the bias, as often as it fits into a word.
+    __device__ __forceinline__ void load_bias() {
+        const Element *const from = static_cast<const Element *>(p.bias) + job_.group * o.out_channels + channel_;
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+            bias_[i] = p.bias && i * 32 + lane_ < room() ? repeated(from[i * 32 + lane_]) : 0;
+    }
+    __device__ __forceinline__ uint32_t bias(int32_t channel) const {
+        return __shfl_sync(0xffffffff, channel < 32 ? bias_[0] : bias_[1], channel % 32);
+    }
+
+    // Some spans of each sample, of every `shares` channels from `share` on.
+    __device__ __forceinline__ void fill_channels(Element *to, int32_t spans, int64_t step, int32_t length,
+                                                  int32_t share, int32_t shares) const {
+        const int32_t samples = min(p.tile.samples, p.batch - job_.sample);
+#pragma unroll 1
+        for (int32_t sample = 0; sample < samples; ++sample)
+#pragma unroll 1
+            for (int32_t span = 0; span < spans; ++span) {
+                Element *const first = to + sample * p.out.sample + span * step;
+                if (length * bytes <= warp_bytes - 16)
+                    fill_spans<true>(first, length, share, shares);
+                else
+                    fill_spans<false>(first, length, share, shares);
+            }
+    }
+
+    // One of each channel. By addresses of which each lane has its own, since what all lanes share is computed on the
+    // slow, uniform path; short ones some at once, so that their latency counts once.
+    template <bool is_short>
+    __device__ __forceinline__ void fill_spans(Element *first, int32_t length, int32_t share, int32_t shares) const {
+        const int32_t channels = room();
+        const int64_t step = shares * p.out.channel * bytes;
+        uintptr_t at = reinterpret_cast<uintptr_t>(first + share * p.out.channel) + lane_ * 16;
+        constexpr int together = !is_short ? 1 : math == GemmMath::f32 ? 2 : 4; // as registers allow
+#pragma unroll together
+        for (int32_t channel = share; channel < channels; channel += shares, at += step)
+            fill_span<is_short>(at, length * bytes, bias(channel));
+    }
+
+    // `at`: of the span, lane * 16 further on. Short: a lane writes 16 bytes at most, beside an element at an end.
+    template <bool is_short>
+    __device__ __forceinline__ void fill_span(uintptr_t at, int32_t length, uint32_t word) const {
+        const uint4 words = make_uint4(word, word, word, word);
+        const int32_t past = static_cast<int32_t>(at % 16), end = past + length;
+        const int32_t own = lane_ * 16;
+        unsigned char *const to = reinterpret_cast<unsigned char *>(at - past);
+        if (own >= past && own + 16 <= end)
+            store_global(to, words);
+        if constexpr (!is_short)
+#pragma unroll 4
+            for (int32_t further = warp_bytes; own + further + 16 <= end; further += warp_bytes)
+                store_global(to + further, words);
+        // Elements of 16 bytes that are not the span's alone: of the first by half of the lanes, of the last by others.
+        const bool is_last = lane_ >= 16;
+        const int32_t i = lane_ % 16 * bytes, offset = i + (is_last ? end / 16 * 16 : 0);
+        if (i < 16 && (is_last || past > 0 || length < 16) && offset >= past && offset < end)
+            *reinterpret_cast<Element *>(to + (offset - own)) = element(word);
     }
 
     const PhaseWgmmaParams &p;
@@ -112,6 +166,7 @@ private:
     const uint32_t staging_;
     WgmmaJob job_;
     int32_t row_, channel_; // of the output: the tile's first
+    uint32_t bias_[2];
 };
 
 } // namespace ct3d::cuda

@@ -161,15 +161,23 @@ private:
 
     void set_cuts(WgmmaTiling &t) const {
         const WgmmaOperands &o = t.operands;
-        t.cuts = {1,
-                  1,
-                  o.row_tiles / (1 + t.tile.second_row_tile),
-                  o.groups,
-                  ceil_div(o.axis[2].lattice, t.tile.x),
-                  ceil_div(o.axis[1].lattice, t.tile.y + t.tile.second_y),
-                  1,
-                  ceil_div(d_.batch, t.tile.samples),
-                  o.axis[0].lattice};
+        const int64_t y = t.tile.y + t.tile.second_y;
+        t.cuts = {};
+        t.cuts.row_tiles = o.row_tiles / (1 + t.tile.second_row_tile);
+        t.cuts.groups = o.groups;
+        t.cuts.x = ceil_div(o.axis[2].lattice, t.tile.x);
+        t.cuts.y = ceil_div(o.axis[1].lattice, y);
+        t.cuts.full_y = ceil_div(full_positions(o.axis[1]), y);
+        t.cuts.samples = ceil_div(d_.batch, t.tile.samples);
+    }
+
+    // Lattice positions at which all residues with taps have an output.
+    static int64_t full_positions(const WgmmaAxis &axis) {
+        int32_t last = 0;
+        for (int32_t residue = 0; residue < std::min(axis.stride, axis.out); ++residue)
+            if (axis.phase[residue].taps > 0)
+                last = residue;
+        return ceil_div(axis.out - last, axis.stride);
     }
 
     // Of outputs in shared memory; none: they are written from registers, or channels are last.
@@ -348,6 +356,7 @@ private:
         for (int64_t parts = 1; parts <= lattice; parts += std::max<int64_t>(1, parts / 4)) {
             t.cuts.z_planes = ceil_div(lattice, parts);
             t.cuts.z = ceil_div(lattice, t.cuts.z_planes);
+            t.cuts.full_z = ceil_div(full_positions(t.operands.axis[0]), t.cuts.z_planes);
             const double jobs = cost_.jobs(t.cuts);
             if (jobs >= static_cast<double>(wide_divisor_limit))
                 return;

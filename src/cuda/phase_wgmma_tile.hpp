@@ -21,9 +21,12 @@ struct WgmmaRow {
 // How many jobs there are along each dimension; residues: 1 where a job has them all.
 struct WgmmaCuts {
     int64_t y_residues, z_residues, row_tiles, groups, x, y, z, samples;
-    int64_t z_planes; // of a job
+    int64_t full_y, full_z; // of y and z, those where all residues with taps have outputs
+    int64_t z_planes;       // of a job
 
-    int64_t jobs() const { return y_residues * z_residues * row_tiles * groups * x * y * z * samples; }
+    int64_t jobs(int64_t of_y, int64_t of_z) const {
+        return y_residues * z_residues * row_tiles * groups * x * of_y * of_z * samples;
+    }
 };
 
 struct WgmmaTiling {

@@ -58,11 +58,12 @@ public:
     static constexpr int bytes = static_cast<int>(sizeof(Element));
     static constexpr int table_bytes = N * static_cast<int>(sizeof(WgmmaPlace)) + wgmma_rows * 4;
 
-    __device__ __forceinline__ WgmmaOutputTile(const PhaseWgmmaParams &params, uint32_t tables, int32_t warpgroup)
-        : p(params), o(params.operands), places(tables), warpgroup(warpgroup) {}
+    __device__ __forceinline__ WgmmaOutputTile(const PhaseWgmmaParams &params, uint32_t tables)
+        : p(params), o(params.operands), places(tables) {}
 
     // By all threads of the warpgroup.
     __device__ __forceinline__ void begin(const WgmmaJob &j) {
+        const int32_t warpgroup = this->warpgroup();
         job = j;
         first_y = job.y + warpgroup * p.tile.second_y;
         first_channel = (job.row_tile + warpgroup * p.tile.second_row_tile) * wgmma_tile_channels(o);
@@ -79,7 +80,11 @@ public:
     }
 
     __device__ __forceinline__ static int32_t thread() { return static_cast<int32_t>(threadIdx.x) % 128; }
-    __device__ __forceinline__ void meet() const { group_barrier(1 + warpgroup, 128); }
+    // Asked for again each time, rather than kept beside the sums.
+    __device__ __forceinline__ static int32_t warpgroup() {
+        return __shfl_sync(0xffffffff, static_cast<int32_t>(threadIdx.x) / 128, 0);
+    }
+    __device__ __forceinline__ void meet() const { group_barrier(1 + warpgroup(), 128); }
 
     __device__ __forceinline__ float bias(int32_t channel) const {
         return load_shared_float(places + N * sizeof(WgmmaPlace) + channel * 4);
@@ -115,7 +120,6 @@ public:
     const PhaseWgmmaParams &p;
     const WgmmaOperands &o;
     const uint32_t places;
-    const int32_t warpgroup;
     WgmmaJob job;
     int32_t first_y, first_channel; // of this warpgroup, in its group
     Element *y;                     // the tile's first output, in plane 0

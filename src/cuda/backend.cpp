@@ -7,6 +7,7 @@
 #include "direct_kernel.hpp"
 #include "driver.hpp"
 #include "few_outputs_kernel.hpp"
+#include "group_gemm_kernel.hpp"
 #include "patch_gemm_kernel.hpp"
 #include "phase_gemm_kernel.hpp"
 #include "phase_wgmma_kernel.hpp"
@@ -48,7 +49,7 @@ std::span<const Candidate> candidates() {
 #ifdef CT3D_CUDA_SM90
         patch_gemm_candidate, phase_wgmma_candidate,
 #endif
-        phase_gemm_candidate, few_outputs_candidate, direct_candidate, portable_candidate,
+        phase_gemm_candidate, group_gemm_candidate,  few_outputs_candidate, direct_candidate, portable_candidate,
     };
     return list;
 }

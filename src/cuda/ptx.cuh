@@ -48,6 +48,9 @@ __device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
 __device__ __forceinline__ void store_shared(uint32_t address, uint2 v) {
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(v.x), "r"(v.y) : "memory");
 }
+__device__ __forceinline__ void store_shared(uint32_t address, uint32_t v) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
+}
 __device__ __forceinline__ void store_shared(uint32_t address, float v) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
 }
@@ -113,6 +116,18 @@ CT3D_MMA(mma_f16, "m16n8k16", "f16")
 CT3D_MMA(mma_bf16, "m16n8k16", "bf16")
 CT3D_MMA(mma_tf32, "m16n8k8", "tf32")
 #undef CT3D_MMA
+
+// The same with 8 products.
+#define CT3D_MMA_K8(name, type)                                                                                        \
+    __device__ __forceinline__ void name(float(&d)[4], const uint32_t(&a)[2], uint32_t b) {                            \
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "   \
+                     "{%0, %1, %2, %3};"                                                                               \
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(b));                                                                  \
+    }
+CT3D_MMA_K8(mma_f16_k8, "f16")
+CT3D_MMA_K8(mma_bf16_k8, "bf16")
+#undef CT3D_MMA_K8
 
 // ---- asynchronous copies by threads, global to shared
 

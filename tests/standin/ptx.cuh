@@ -40,6 +40,8 @@ inline void mma_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
 inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     standin::mma_m16n8k16_bf16(d, a, b);
 }
+inline void mma_f16_k8(float (&d)[4], const uint32_t (&a)[2], uint32_t b) { standin::mma_m16n8k8_f16(d, a, b); }
+inline void mma_bf16_k8(float (&d)[4], const uint32_t (&a)[2], uint32_t b) { standin::mma_m16n8k8_bf16(d, a, b); }
 inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     standin::mma_m16n8k8_tf32(d, a, b);
 }

@@ -19,34 +19,36 @@ struct Operands {
     const uint32_t *a, *b;
 };
 
-struct F16 {
-    static constexpr uint32_t depth = 16;
+template <uint32_t Depth> struct F16 {
+    static constexpr uint32_t depth = Depth, packing = 2; // packing: elements of a register
     static float value(uint32_t bits) { return half_to_float(static_cast<uint16_t>(bits)); }
 };
-struct Bf16 {
-    static constexpr uint32_t depth = 16;
+template <uint32_t Depth> struct Bf16 {
+    static constexpr uint32_t depth = Depth, packing = 2;
     static float value(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
 };
 struct Tf32 {
-    static constexpr uint32_t depth = 8;
+    static constexpr uint32_t depth = 8, packing = 1;
     static float value(uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000); } // the rest is ignored
 };
 
 template <class Type> struct Matrices {
+    static constexpr uint32_t registers = Type::depth / Type::packing / 4; // of b; twice as many of a
+
     float a[rows][Type::depth], b[Type::depth][columns], c[rows][columns];
 
     void gather(uint32_t lane, const Operands &o) {
         const uint32_t group = lane / 4, member = lane % 4;
-        for (uint32_t i = 0; i < 4; ++i) {
+        for (uint32_t i = 0; i < 2 * registers; ++i) {
             const uint32_t row = group + 8 * (i % 2), half = i / 2;
-            if constexpr (Type::depth == 8)
+            if constexpr (Type::packing == 1)
                 a[row][member + 4 * half] = Type::value(o.a[i]);
             else
                 for (uint32_t e = 0; e < 2; ++e)
                     a[row][2 * member + 8 * half + e] = Type::value(o.a[i] >> (16 * e) & 0xffff);
         }
-        for (uint32_t i = 0; i < 2; ++i)
-            if constexpr (Type::depth == 8)
+        for (uint32_t i = 0; i < registers; ++i)
+            if constexpr (Type::packing == 1)
                 b[member + 4 * i][group] = Type::value(o.b[i]);
             else
                 for (uint32_t e = 0; e < 2; ++e)
@@ -123,12 +125,22 @@ template <bool transposed> void store_matrices(void *const given[], uint64_t) {
 
 void mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     Operands o{d, a, b};
-    collective(whole_warp, &o, multiply<F16>);
+    collective(whole_warp, &o, multiply<F16<16>>);
 }
 
 void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     Operands o{d, a, b};
-    collective(whole_warp, &o, multiply<Bf16>);
+    collective(whole_warp, &o, multiply<Bf16<16>>);
+}
+
+void mma_m16n8k8_f16(float (&d)[4], const uint32_t (&a)[2], uint32_t b) {
+    Operands o{d, a, &b};
+    collective(whole_warp, &o, multiply<F16<8>>);
+}
+
+void mma_m16n8k8_bf16(float (&d)[4], const uint32_t (&a)[2], uint32_t b) {
+    Operands o{d, a, &b};
+    collective(whole_warp, &o, multiply<Bf16<8>>);
 }
 
 void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {

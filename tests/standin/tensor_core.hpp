@@ -10,6 +10,8 @@ namespace standin {
 
 void mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+void mma_m16n8k8_f16(float (&d)[4], const uint32_t (&a)[2], uint32_t b);
+void mma_m16n8k8_bf16(float (&d)[4], const uint32_t (&a)[2], uint32_t b);
 void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
 // Four 8x8 matrices of two-byte elements; lane l gives the address of row l % 8 of matrix l / 8.

@@ -82,6 +82,23 @@ void check_k16(Mma mma, Encode encode) {
 void f16_fragments(void **) { check_k16(standin::mma_m16n8k16_f16, standin::float_to_half); }
 void bf16_fragments(void **) { check_k16(standin::mma_m16n8k16_bf16, to_bfloat); }
 
+// m16n8k8: the elements a0 .. a3 and b0, b1 of that.
+void check_k8(void (*mma)(float (&)[4], const uint32_t (&)[2], uint32_t), Encode encode) {
+    const Problem p(3);
+    run_warps(2, [&](uint32_t thread) {
+        const uint32_t lane = thread % 32, column = (lane % 4) * 2, row = lane >> 2;
+        const uint32_t a[] = {pair(encode, p.a[row][column], p.a[row][column + 1]),
+                              pair(encode, p.a[row + 8][column], p.a[row + 8][column + 1])};
+        float c[4];
+        fill_c(p, lane, c);
+        mma(c, a, pair(encode, p.b[column][row], p.b[column + 1][row]));
+        check_c(p, lane, c, 8);
+    });
+}
+
+void f16_short_fragments(void **) { check_k8(standin::mma_m16n8k8_f16, standin::float_to_half); }
+void bf16_short_fragments(void **) { check_k8(standin::mma_m16n8k8_bf16, to_bfloat); }
+
 // m16n8k8: the low 13 bits of an operand do not count.
 void tf32_fragments(void **) {
     const Problem p(2);
@@ -185,6 +202,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(f16_fragments),        cmocka_unit_test(bf16_fragments),
         cmocka_unit_test(tf32_fragments),       cmocka_unit_test(ldmatrix_positions),
+        cmocka_unit_test(f16_short_fragments),  cmocka_unit_test(bf16_short_fragments),
         cmocka_unit_test(ldmatrix_feeds_mma),   cmocka_unit_test(stmatrix_undoes_ldmatrix),
         cmocka_unit_test(halves_are_converted),
     };

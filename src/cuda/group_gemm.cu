@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// The grouped GEMM on tensor cores, see group_gemm_params.hpp.
+#include "group_gemm_write.cuh"
+
+namespace ct3d::cuda {
+
+namespace {
+
+template <class Math, int residues, class Writer> class GroupBlock {
+public:
+    using E = typename Math::Element;
+
+    __device__ __forceinline__ GroupBlock(const GroupGemmParams &p, const void *shared)
+        : p_(p), tile_(locate_group_tile(p)), shared_(shared_address(shared)) {}
+
+    __device__ __forceinline__ void run() const {
+        stage_group_weights<Math>(p_, tile_.group, shared_);
+        stage_group_box<Math>(p_, tile_, shared_ + p_.box_at);
+        __syncthreads();
+        const int32_t warp = threadIdx.x / 32;
+        Writer writer(p_, shared_ + p_.spans_at + warp * group_channels * p_.span_bytes);
+#pragma unroll 1
+        for (int32_t unit = warp; unit < p_.units; unit += group_threads / 32)
+            run_unit(unit, writer);
+    }
+
+private:
+    // A row, a residue of z and of y, and a tile of channels.
+    __device__ __forceinline__ void run_unit(uint32_t rest, Writer &writer) const {
+        const GroupAxis &az = p_.axis[0], &ay = p_.axis[1];
+        uint32_t z = take_remainder(rest, p_.tile_rows);
+        const int32_t y = static_cast<int32_t>(take_remainder(z, p_.tile_y));
+        const int32_t ry = take_remainder(rest, ay.stride), rz = take_remainder(rest, az.stride);
+        const int32_t out_z = (tile_.z + static_cast<int32_t>(z)) * az.stride + rz;
+        const int32_t out_y = (tile_.y + y) * ay.stride + ry;
+        if (out_z >= az.out || out_y >= ay.out)
+            return;
+        const int32_t first_channel = static_cast<int32_t>(rest) * group_channels;
+        const int64_t channel = int64_t{tile_.group} * p_.out_channels + first_channel;
+        const GroupRow<E> row{static_cast<E *>(p_.y) + tile_.sample * p_.y_sample + channel * p_.y_channel +
+                                  out_z * p_.y_z + out_y * p_.y_y + tile_.x * residues * p_.y_x,
+                              min(p_.out_channels - first_channel, group_channels),
+                              min(p_.axis[2].tile * residues, p_.axis[2].out - tile_.x * residues)};
+        float bias[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int32_t own = static_cast<int32_t>(threadIdx.x) % 4 * 2 + i;
+            bias[i] = p_.bias && own < row.channels ? to_float(static_cast<const E *>(p_.bias)[channel + own]) : 0.0f;
+        }
+        const GroupResidue &fz = az.residue[rz], &fy = ay.residue[ry];
+        const int32_t cell = (static_cast<int32_t>(z) + fz.first_cell) * ay.box + y + fy.first_cell;
+        const int32_t tap = (static_cast<int32_t>(rest) * p_.steps * az.kernel + fz.first_tap) * ay.kernel +
+                            fy.first_tap; // both are counted in rows of x
+        writer.begin(row);
+#pragma unroll 1
+        for (int32_t first = 0; first * residues < row.outputs; first += group_positions) {
+            GroupSums<residues> sums = {};
+            multiply(fz, fy, cell * p_.axis[2].box + first, tap * p_.axis[2].kernel, sums);
+            writer.put(row, first, sums, bias);
+        }
+        writer.end(row);
+    }
+
+    __device__ __forceinline__ void multiply(const GroupResidue &fz, const GroupResidue &fy, int32_t cell, int32_t tap,
+                                             GroupSums<residues> &sums) const {
+        const GroupAxis &az = p_.axis[0], &ay = p_.axis[1], &ax = p_.axis[2];
+        const uint32_t lane = threadIdx.x % 32;
+        uint32_t box = shared_ + p_.box_at + (cell + lane) * 16;
+        uint32_t weights = shared_ + (tap * 32 + lane) * fragment_bytes;
+#pragma unroll 1
+        for (int32_t step = 0; step < p_.steps; ++step) {
+#pragma unroll 1
+            for (int32_t tz = 0; tz < fz.taps; ++tz)
+#pragma unroll 1
+                for (int32_t ty = 0; ty < fy.taps; ++ty)
+                    multiply_row(box - (tz * az.in_step * ay.box + ty * ay.in_step) * ax.box * 16,
+                                 weights + (tz * az.tap_step * ay.kernel + ty * ay.tap_step) * ax.kernel * tap_bytes,
+                                 sums);
+            box += Math::planes * p_.plane_bytes;
+            weights += p_.taps * tap_bytes;
+        }
+    }
+
+    // The taps of x.
+    __device__ __forceinline__ void multiply_row(uint32_t box, uint32_t weights, GroupSums<residues> &sums) const {
+        const GroupAxis &ax = p_.axis[2];
+#pragma unroll
+        for (int r = 0; r < residues; ++r) {
+            uint32_t from = box + ax.residue[r].first_cell * 16;
+            uint32_t tap = weights + ax.residue[r].first_tap * tap_bytes;
+#pragma unroll 1
+            for (int32_t t = ax.residue[r].taps; t > 0; --t) {
+                uint32_t cells[Math::planes][4];
+#pragma unroll
+                for (int i = 0; i < Math::planes; ++i)
+                    ldmatrix_x4(cells[i], from + i * p_.plane_bytes);
+                const typename Math::Fragment w = Math::load(tap);
+#pragma unroll
+                for (int m = 0; m < 2; ++m)
+                    Math::add(sums[r][m], cells, m, w);
+                from -= ax.in_step * 16;
+                tap += ax.tap_step * tap_bytes;
+            }
+        }
+    }
+
+    static constexpr uint32_t fragment_bytes = sizeof(typename Math::Fragment), tap_bytes = 32 * fragment_bytes;
+
+    const GroupGemmParams &p_;
+    const GroupTile tile_;
+    const uint32_t shared_;
+};
+
+} // namespace
+
+#define CT3D_GROUP_GEMM(math, Math, residues, layout, Writer)                                                          \
+    extern "C" __global__ void __launch_bounds__(group_threads, group_blocks)                                          \
+        ct3d_group_gemm_##math##_##residues##_##layout(const __grid_constant__ GroupGemmParams p) {                    \
+        extern __shared__ uint4 shared_memory[];                                                                       \
+        GroupBlock<Math, residues, Writer<Math::Element, residues>>(p, shared_memory).run();                           \
+    }
+#define CT3D_GROUP_GEMM_LAYOUTS(math, Math, residues)                                                                  \
+    CT3D_GROUP_GEMM(math, Math, residues, ncdhw, GroupSpans)                                                           \
+    CT3D_GROUP_GEMM(math, Math, residues, ndhwc, GroupCells)
+#define CT3D_GROUP_GEMM_RESIDUES(math, Math)                                                                           \
+    CT3D_GROUP_GEMM_LAYOUTS(math, Math, 1)                                                                             \
+    CT3D_GROUP_GEMM_LAYOUTS(math, Math, 2)
+CT3D_GROUP_GEMM_RESIDUES(f16, GroupF16)
+CT3D_GROUP_GEMM_RESIDUES(bf16, GroupBf16)
+CT3D_GROUP_GEMM_RESIDUES(tf32, GroupTf32)
+#undef CT3D_GROUP_GEMM_RESIDUES
+#undef CT3D_GROUP_GEMM_LAYOUTS
+#undef CT3D_GROUP_GEMM
+
+} // namespace ct3d::cuda

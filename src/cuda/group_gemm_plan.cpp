@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "group_gemm_plan.hpp"
+
+#include "../arithmetic.hpp"
+#include "tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ct3d::cuda {
+
+namespace {
+
+constexpr int64_t most_extent = 1 << 27; // keeps coordinates far from the end of int32_t
+constexpr int64_t most_channels = 1 << 10;
+constexpr int64_t most_tile_x = 128, most_tile_y = 16, most_tile_z = 8;
+constexpr int64_t warps = group_threads / 32;
+
+int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
+double real(int64_t value) { return static_cast<double>(value); }
+
+std::string refusal(const Desc &d, const PhaseTable &phases) {
+    if (d.op != Op::forward)
+        return "forward only";
+    if (d.dtype == Dtype::f64 || (d.dtype == Dtype::f32 && d.math == Math::fp32))
+        return "products are f16, bf16 or TF32";
+    if (std::max(d.in_channels_per_group(), d.out_channels_per_group()) > most_channels)
+        return "more than 1024 channels of a group";
+    if (d.stride[2] > group_most_stride_x)
+        return "the stride of x is above 2";
+    if (std::max(d.stride[0], d.stride[1]) > group_most_stride)
+        return "a stride is above 8";
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const int64_t reach = (d.kernel[axis] - 1) * d.dilation[axis] + 1; // fits, as the output does
+        const int64_t extents[] = {d.in[axis], d.out[axis], d.pad_begin[axis], d.in_channels, d.out_channels, reach};
+        if (std::ranges::max(extents) > most_extent)
+            return "an extent is above 2^27";
+    }
+    return phases.phases() == 0 ? "no output has a tap" : "";
+}
+
+class GroupPlanner {
+public:
+    GroupPlanner(const PlanContext &c, const Device &device, GroupPlan &best)
+        : d_(c.desc), phases_(c.phases), device_(device), element_(static_cast<int64_t>(element_size(d_.dtype))),
+          best_(best) {
+        set_problem();
+    }
+
+    // False where no tile fits.
+    bool search() {
+        best_.seconds = 0;
+        const int64_t x = lattice(2), y = lattice(1), z = lattice(0);
+        const int64_t parts = ceil_div(x, most_tile_x);
+        for (const int64_t of_x : {parts, 2 * parts, 4 * parts})
+            for (int64_t tile_y = 1; tile_y <= std::min(y, most_tile_y); ++tile_y)
+                for (int64_t tile_z = 1; tile_z <= std::min(z, most_tile_z); ++tile_z)
+                    consider({tile_z, tile_y, ceil_div(x, of_x)});
+        return best_.seconds > 0;
+    }
+
+private:
+    int64_t lattice(size_t axis) const { return ceil_div(d_.out[axis], d_.stride[axis]); }
+
+    void set_problem() {
+        GroupGemmParams &p = plan_.params;
+        static_cast<TensorStrides &>(p) = tensor_strides(d_);
+        plan_.channels_last = d_.layout == Layout::ndhwc;
+        p.in_channels = narrow(d_.in_channels_per_group());
+        p.out_channels = narrow(d_.out_channels_per_group());
+        p.steps = narrow(ceil_div(p.in_channels, group_channels));
+        p.channel_tiles = narrow(ceil_div(p.out_channels, group_channels));
+        p.taps = narrow(std::min<int64_t>(d_.kernel[0] * d_.kernel[1], most_extent) * d_.kernel[2]);
+        p.channels_last = plan_.channels_last;
+        p.wide = plan_.channels_last && p.in_channels % group_channels == 0;
+        p.pairs = plan_.channels_last && p.out_channels % 2 == 0;
+        for (size_t axis = 0; axis < 3; ++axis)
+            set_axis(axis);
+        p.groups = make_wide_divisor(d_.groups);
+    }
+
+    void set_axis(size_t axis) {
+        const AxisTable &table = phases_.axis[axis];
+        GroupAxis &a = plan_.params.axis[axis];
+        a.in = narrow(d_.in[axis]);
+        a.out = narrow(d_.out[axis]);
+        a.stride = narrow(d_.stride[axis]);
+        a.kernel = narrow(d_.kernel[axis]);
+        a.tap_step = narrow(table.tap_step);
+        a.in_step = narrow(table.in_step);
+        a.low = narrow(table.reach().low);
+        for (const AxisPhase &phase : table.phases)
+            a.residue[phase.first_out] = {narrow(phase.taps), narrow(phase.first_tap), narrow(phase.first_in) - a.low};
+    }
+
+    void consider(const std::array<int64_t, 3> &tile) {
+        if (!set_tile(tile))
+            return;
+        plan_.seconds = seconds();
+        if (best_.seconds == 0 || plan_.seconds < best_.seconds)
+            best_ = plan_;
+    }
+
+    // False where it does not fit.
+    bool set_tile(const std::array<int64_t, 3> &tile) {
+        GroupGemmParams &p = plan_.params;
+        double cells = 1;
+        int64_t tiles[3];
+        for (size_t axis = 0; axis < 3; ++axis) {
+            const Reach reach = phases_.axis[axis].reach();
+            const int64_t box = tile[axis] + reach.high - reach.low;
+            p.axis[axis].tile = narrow(tile[axis]);
+            p.axis[axis].box = narrow(box);
+            tiles[axis] = ceil_div(lattice(axis), tile[axis]);
+            cells *= real(box);
+        }
+        const int64_t planes = d_.dtype == Dtype::f32 ? 2 : 1;
+        const double weights = real(p.channel_tiles) * p.steps * p.taps * 32 * 4 * real(planes);
+        const double box = real(p.steps * planes) * 16 * (cells + group_positions);
+        // Lanes write four rows of two channels at once: these begin at banks 16 apart.
+        const int64_t row = round_up(tile[2], group_positions) * d_.stride[2] * element_ + 16;
+        const int64_t span = plan_.channels_last ? 0 : round_up(row - 32, 64) + 32;
+        const double spans = real(warps * group_channels * span);
+        if (weights + box + spans > real(device_.shared_bytes_per_block))
+            return false;
+        const double blocks = real(d_.batch) * real(d_.groups) * real(tiles[0]) * real(tiles[1]) * real(tiles[2]);
+        if (blocks >= real(wide_divisor_limit))
+            return false;
+        p.cells = narrow(static_cast<int64_t>(cells));
+        p.plane_bytes = (p.cells + group_positions) * 16;
+        p.box_at = narrow(round_up(static_cast<int64_t>(weights), 16));
+        p.spans_at = p.box_at + p.steps * narrow(planes) * p.plane_bytes;
+        p.span_bytes = narrow(span);
+        p.units = narrow(tile[0] * tile[1] * d_.stride[0] * d_.stride[1] * p.channel_tiles);
+        p.box_x = make_divisor(p.axis[2].box);
+        p.box_y = make_divisor(p.axis[1].box);
+        p.tile_rows = make_divisor(tile[0] * tile[1]);
+        p.tile_y = make_divisor(tile[1]);
+        p.tile_taps = make_divisor(p.taps);
+        p.x_tiles = make_wide_divisor(tiles[2]);
+        p.y_tiles = make_wide_divisor(tiles[1]);
+        p.z_tiles = make_wide_divisor(tiles[0]);
+        plan_.shared_bytes = static_cast<uint32_t>(p.spans_at + static_cast<int64_t>(spans));
+        plan_.blocks = static_cast<uint32_t>(blocks);
+        return true;
+    }
+
+    // Instructions of a block's warps: as counted in the machine code.
+    double instructions() const {
+        const GroupGemmParams &p = plan_.params;
+        const GroupAxis &az = p.axis[0], &ay = p.axis[1], &ax = p.axis[2];
+        const bool words = d_.dtype == Dtype::f32;
+        const double chunks = std::ceil(real(ax.tile) / group_positions), residues = ax.stride;
+        const double rows = real(az.tile) * ay.tile * p.channel_tiles;
+        const double kernel_rows = real(az.kernel) * ay.kernel;
+        const double multiply =
+            rows * p.steps * chunks * kernel_rows * (15 + 8 * residues + ax.kernel * (words ? 9 : 8));
+        const double put = chunks * residues * 8 * (words ? 2.2 : 3.2);
+        const double row_bytes = real(ax.tile) * residues * real(element_);
+        const double copy = plan_.channels_last ? 0 : group_channels * (25 + 8 * std::ceil(row_bytes / 512));
+        const double write = real(p.units) * (100 + put * (plan_.channels_last ? 3 : 1) + copy);
+        const double stage =
+            std::ceil(real(p.cells) / 32) * (30 + p.steps * (p.wide ? 12.0 + 20 * words : 30.0 + 30 * words));
+        const double weights = real(p.channel_tiles) * p.steps * p.taps * 40;
+        return multiply + write + stage + weights;
+    }
+
+    double seconds() const {
+        constexpr double clock_rate = 1.7e9, launch = 3e-6, latency = 3e-6, issued = 2, l2_rate = 2.5;
+        const GroupGemmParams &p = plan_.params;
+        const double resident = std::clamp(device_.resident_blocks(plan_.shared_bytes), 1.0, real(group_blocks));
+        const double waves = plan_.blocks / (device_.multiprocessors * resident);
+        const double uneven = waves < 8 ? std::ceil(waves) / waves : 1;
+        const double share = std::min(1.0, 0.4 + 0.2 * resident); // few warps do not keep the schedulers busy
+        const double compute =
+            instructions() * plan_.blocks * uneven / (issued * share * clock_rate * device_.multiprocessors);
+        const double size = real(element_), x = size * real(d_.x_elements());
+        const double loaded = real(plan_.blocks) * p.cells * p.in_channels * size;
+        const double moved = x + size * real(d_.y_elements()) + std::max(loaded - x, 0.0) / l2_rate;
+        const double memory = moved / device_.bytes_per_second;
+        return launch + latency + std::max(compute, memory) + 0.25 * std::min(compute, memory);
+    }
+
+    const Desc &d_;
+    const PhaseTable &phases_;
+    const Device &device_;
+    const int64_t element_;
+    GroupPlan plan_{};
+    GroupPlan &best_;
+};
+
+} // namespace
+
+std::string plan_group_gemm(const PlanContext &c, const Device &device, GroupPlan &plan) {
+    if (std::string reason = refusal(c.desc, c.phases); !reason.empty())
+        return reason;
+    return GroupPlanner(c, device, plan).search() ? "" : "a row does not fit into shared memory";
+}
+
+} // namespace ct3d::cuda

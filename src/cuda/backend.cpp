@@ -12,6 +12,7 @@
 #include "phase_gemm_kernel.hpp"
 #include "phase_wgmma_kernel.hpp"
 #include "portable_kernel.hpp"
+#include "single_output_kernel.hpp"
 
 #include <cinttypes>
 #include <cstdio>
@@ -47,9 +48,10 @@ int32_t threads(int32_t) { return 1; }
 std::span<const Candidate> candidates() {
     static const Candidate list[] = {
 #ifdef CT3D_CUDA_SM90
-        patch_gemm_candidate, phase_wgmma_candidate,
+        patch_gemm_candidate,  phase_wgmma_candidate,
 #endif
-        phase_gemm_candidate, group_gemm_candidate,  few_outputs_candidate, direct_candidate, portable_candidate,
+        phase_gemm_candidate,  group_gemm_candidate,  single_output_candidate,
+        few_outputs_candidate, direct_candidate,      portable_candidate,
     };
     return list;
 }

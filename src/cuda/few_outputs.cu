@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernel for few output channels and many input channels: the product of all taps with each input position on
 // tensor cores, added up into outputs in shared memory.
-#include "few_outputs_single.cuh"
+#include "few_outputs_stage.cuh"
 
 namespace ct3d::cuda {
 
@@ -192,18 +192,15 @@ template <class T> __device__ __forceinline__ void few_outputs(const FewOutputsP
 
 } // namespace
 
-#define CT3D_FEW_OUTPUTS(name, type, Type)                                                                             \
+#define CT3D_FEW_OUTPUTS(type, Type)                                                                                   \
     extern "C" __global__ void __launch_bounds__(few_outputs_threads, 2)                                               \
-        ct3d_##name##_##type(const __grid_constant__ FewOutputsParams p) {                                             \
+        ct3d_few_outputs_##type(const __grid_constant__ FewOutputsParams p) {                                          \
         extern __shared__ uint4 shared_memory[];                                                                       \
-        name<Type>(p, reinterpret_cast<uint32_t *>(shared_memory));                                                    \
+        few_outputs<Type>(p, reinterpret_cast<uint32_t *>(shared_memory));                                             \
     }
-CT3D_FEW_OUTPUTS(few_outputs, f16, F16)
-CT3D_FEW_OUTPUTS(few_outputs, bf16, Bf16)
-CT3D_FEW_OUTPUTS(few_outputs, tf32, Tf32)
-CT3D_FEW_OUTPUTS(single_output, f16, F16)
-CT3D_FEW_OUTPUTS(single_output, bf16, Bf16)
-CT3D_FEW_OUTPUTS(single_output, tf32, Tf32)
+CT3D_FEW_OUTPUTS(f16, F16)
+CT3D_FEW_OUTPUTS(bf16, Bf16)
+CT3D_FEW_OUTPUTS(tf32, Tf32)
 #undef CT3D_FEW_OUTPUTS
 
 } // namespace ct3d::cuda

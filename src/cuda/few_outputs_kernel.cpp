@@ -12,15 +12,14 @@ namespace ct3d::cuda {
 
 namespace {
 
-std::string function_name(const Desc &d, bool single) {
-    return std::string(single ? "ct3d_single_output_" : "ct3d_few_outputs_") +
-           (d.dtype == Dtype::f32 ? "tf32" : name(d.dtype));
+std::string function_name(const Desc &d) {
+    return std::string("ct3d_few_outputs_") + (d.dtype == Dtype::f32 ? "tf32" : name(d.dtype));
 }
 
 class FewOutputsKernel final : public Kernel {
 public:
     FewOutputsKernel(const PlanContext &c, const FewOutputsPlan &plan)
-        : plan_(plan), name_(function_name(c.desc, plan_.single)),
+        : plan_(plan), name_(function_name(c.desc)),
           function_(device(c.device), "few_outputs", name_, plan_.shared_bytes) {}
 
     uint64_t workspace_size() const override { return 0; }
@@ -29,7 +28,6 @@ public:
         FewOutputsParams p = plan_.params;
         static_cast<TensorAddresses &>(p) = tensor_addresses(b);
         p.wide = p.wide && aligned(b.x, 16);
-        p.two_wide = p.two_wide && aligned(b.y, 8);
         function_.launch(b.stream, {plan_.blocks}, few_outputs_threads, p);
     }
 

@@ -16,11 +16,6 @@ constexpr int32_t few_outputs_threads = 256;
 constexpr int32_t few_outputs_most_stride = 8; // residues that the parameters have room for
 constexpr int32_t few_outputs_chunk = 64;      // input channels that are staged at a time
 
-// With one output channel, kernel 4 and stride 2 a thread keeps the sums of two outputs along x in registers.
-constexpr int32_t single_output_positions = 192; // of an input plane, that a block multiplies at most
-constexpr int32_t single_output_pitch = single_output_positions + 8;
-constexpr int32_t single_output_chunk = 32; // words that are staged at a time
-
 // The outputs o = a*stride + residue: tap t is kernel element first_tap + t*tap_step and reads the input
 // a + first_in - t*in_step.
 struct FewOutputsResidue {
@@ -61,8 +56,6 @@ struct FewOutputsParams : TensorAddresses, TensorStrides {
     Divisor positions;                  // elements of the same
     Divisor chunk_words, chunk_vectors; // NDHWC: of one position
     Divisor out_x, stride_y, stride_x;
-    Divisor pairs_x;  // one output channel: pairs of outputs along x
-    int32_t two_wide; // one output channel: both can be stored at once
 };
 
 } // namespace ct3d::cuda

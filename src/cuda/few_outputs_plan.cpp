@@ -140,17 +140,6 @@ double plane_cycles(const Desc &d, const FewOutputsParams &p) {
     return 3 * (multiply + stage + add + write);
 }
 
-// Cycles of a block with one output channel for one input plane: instructions as counted in the machine code, of
-// each of the eight warps.
-double single_plane_cycles(const Desc &d, const FewOutputsParams &p) {
-    constexpr double issued = 4 * 0.5, warps = few_outputs_threads / 32;
-    const double positions = p.positions.value, chunks = p.words / single_output_chunk;
-    const double pieces =
-        positions * single_output_chunk / few_outputs_threads / (p.wide ? (d.dtype == Dtype::f32 ? 4 : 8) : 1);
-    const double instructions = 200 + chunks * (100 + 25 * positions / 32 + pieces * 50);
-    return instructions * warps / issued;
-}
-
 // Input planes that a block walks through.
 double planes_walked(const FewOutputsParams &p) {
     const FewOutputsAxis &a = p.axis[0];
@@ -164,54 +153,13 @@ double seconds(const Desc &d, const FewOutputsPlan &plan, const Device &device) 
     const double resident = std::clamp(device.resident_blocks(plan.shared_bytes), 1.0, 2.0);
     const double blocks = plan.blocks, places = device.multiprocessors * resident, planes = planes_walked(p);
     const double waves = blocks < 4 * places ? std::ceil(blocks / places) : blocks / places + 0.5;
-    const double cycles = plan.single ? single_plane_cycles(d, p) : plane_cycles(d, p);
+    const double cycles = plane_cycles(d, p);
     const double compute = waves * (planes + 1) * std::max(cycles * resident, cycles + latency_cycles) / clock_rate;
     const double size = static_cast<double>(element_size(d.dtype)), x = size * static_cast<double>(d.x_elements());
     const double loaded = blocks * planes * p.positions.value * p.in_channels * size;
     const double moved = x + size * static_cast<double>(d.y_elements()) + std::max(loaded - x, 0.0) / l2_rate;
     const double memory = moved / device.bytes_per_second;
     return launch_seconds + std::max(compute, memory) + 0.25 * std::min(compute, memory);
-}
-
-// One output channel, kernel 4 and stride 2. False where a row is too long.
-bool set_single(const Desc &d, int64_t most, FewOutputsPlan &plan) {
-    FewOutputsParams &p = plan.params;
-    for (size_t axis = 0; axis < 3; ++axis)
-        if (d.kernel[axis] != 4 || d.stride[axis] != 2 || d.dilation[axis] != 1)
-            return false;
-    const int64_t windows = ceil_div(d.out[1], 2), pairs_x = ceil_div(d.out[2], 2);
-    const auto positions = [&](int64_t rows) { return std::min(rows + p.reach_high - p.reach_low, d.in[1]) * d.in[2]; };
-    int64_t rows = std::min(windows, few_outputs_threads / 2 / pairs_x);
-    while (rows > 0 && positions(rows) > single_output_positions)
-        --rows;
-    if (d.out_channels_per_group() != 1 || rows == 0)
-        return false;
-    rows = ceil_div(windows, ceil_div(windows, rows));
-    const int64_t words = round_up(p.words, single_output_chunk), weights_pitch = words + 4;
-    p.slices = 4;
-    p.passes = 1;
-    p.pairs = 64;
-    const int64_t inputs_at = p.pairs * weights_pitch;
-    const int64_t products_at = inputs_at + single_output_chunk * single_output_pitch;
-    const int64_t bytes = 4 * (products_at + p.pairs * single_output_pitch);
-    if (bytes > most)
-        return false;
-    plan.single = true;
-    plan.shared_bytes = static_cast<uint32_t>(bytes);
-    p.words = static_cast<int32_t>(words);
-    p.rows = static_cast<int32_t>(rows);
-    p.row_blocks = static_cast<int32_t>(ceil_div(windows, rows));
-    p.weights_pitch = static_cast<int32_t>(weights_pitch);
-    p.product_pitch = single_output_pitch;
-    p.inputs_at = static_cast<int32_t>(inputs_at);
-    p.products_at = static_cast<int32_t>(products_at);
-    p.chunk_words = make_divisor(single_output_chunk);
-    p.chunk_vectors = make_divisor(single_output_chunk / 4);
-    p.positions = make_divisor(positions(rows));
-    p.vectors = make_divisor(std::max<int64_t>(positions(rows) * static_cast<int64_t>(element_size(d.dtype)) / 16, 1));
-    p.pairs_x = make_divisor(pairs_x);
-    p.two_wide = p.y_x == 1 && d.out[2] % 2 == 0;
-    return true;
 }
 
 // Tries the numbers of parts that the planes may be cut into.
@@ -240,10 +188,8 @@ std::string plan_few_outputs(const PlanContext &c, const Device &device, FewOutp
     plan.seconds = 0;
     FewOutputsPlan tried{};
     tried.params = make_params(d, c.phases);
-    if (set_single(d, device.shared_bytes_per_block, tried))
-        search_planes(d, device, tried, plan);
     const int64_t windows = ceil_div(d.out[1], d.stride[1]);
-    for (int64_t rows = 1; rows <= windows && !tried.single; ++rows) {
+    for (int64_t rows = 1; rows <= windows; ++rows) {
         if (!set_rows(d, rows, device.shared_bytes_per_block, tried))
             break;
         search_planes(d, device, tried, plan);

@@ -10,7 +10,6 @@ namespace ct3d::cuda {
 
 struct FewOutputsPlan {
     FewOutputsParams params; // all but the addresses
-    bool single;             // the kernel for one output channel
     uint32_t blocks, shared_bytes;
     double seconds; // estimated; 0: no cut fits
 };

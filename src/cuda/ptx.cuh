@@ -104,6 +104,14 @@ __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t address) 
                  : "memory");
 }
 
+// The same of 16-bit elements, transposed: a lane gets two neighbours of a column.
+__device__ __forceinline__ void ldmatrix_x4_transposed(uint32_t (&r)[4], uint32_t address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+}
+
 // d += a * b with a of 16 rows, b of 8 columns, and 16 products per element of d (8 for TF32).
 #define CT3D_MMA(name, shape, type)                                                                                    \
     __device__ __forceinline__ void name(float(&d)[4], const uint32_t(&a)[4], const uint32_t(&b)[2]) {                 \

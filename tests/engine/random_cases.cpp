@@ -69,6 +69,24 @@ void draw_patch_axis(Generator &g, ct3d_problem &p, int axis) {
     }
 }
 
+// One output channel of a group, kernel 4 and stride 2: the last layer of a decoder, with any padding.
+void draw_single_channels(Generator &g, ct3d_problem &p) {
+    p.groups = g.one_of({1, 1, 1, 2, 3});
+    p.in_channels = p.groups * channels(g);
+    p.out_channels = p.groups;
+}
+
+void draw_single_axis(Generator &g, ct3d_problem &p, int axis) {
+    p.in[axis] = g.one_of({g.between(1, 6), g.between(3, 12), g.between(1, axis == 2 ? 100 : 20)});
+    p.kernel[axis] = 4;
+    p.stride[axis] = 2;
+    p.pad_begin[axis] = g.one_of({1, 1, g.between(0, 4)});
+    p.pad_end[axis] = g.one_in(3) ? g.between(0, 4) : p.pad_begin[axis];
+    p.output_padding[axis] = g.one_in(3) ? 1 : 0;
+    if (output_extent(p, axis) < 1)
+        p.pad_begin[axis] = p.pad_end[axis] = 0;
+}
+
 void draw_values(Generator &g, Case &c) {
     for (const Key &key : keys()) {
         const auto last = static_cast<int64_t>(key.values.size()) - 1;
@@ -112,12 +130,12 @@ Case random_case(uint64_t seed, uint64_t index) {
     ct3d_problem_init(&p, sizeof p);
     p.batch = g.one_in(40) ? 0 : g.one_of({1, 1, 2, 3});
     draw_channels(g, p);
-    const bool patches = g.one_in(6);
+    const int64_t kind = g.between(1, 12);
+    const auto axis_of_kind = kind <= 2 ? draw_patch_axis : kind == 3 ? draw_single_axis : draw_axis;
+    if (kind == 3)
+        draw_single_channels(g, p);
     for (int axis = 0; axis < 3; ++axis)
-        if (patches)
-            draw_patch_axis(g, p, axis);
-        else
-            draw_axis(g, p, axis);
+        axis_of_kind(g, p, axis);
     draw_values(g, c);
     shrink(p);
     return c;

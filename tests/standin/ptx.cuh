@@ -34,6 +34,7 @@ template <class T> void store_shared_from(uint32_t value, uint32_t least, uint32
 inline int32_t opaque(int32_t value) { return value; }
 
 inline void ldmatrix_x4(uint32_t (&r)[4], uint32_t address) { standin::ldmatrix_x4(r, address, false); }
+inline void ldmatrix_x4_transposed(uint32_t (&r)[4], uint32_t address) { standin::ldmatrix_x4(r, address, true); }
 inline void mma_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     standin::mma_m16n8k16_f16(d, a, b);
 }

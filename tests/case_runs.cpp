@@ -64,9 +64,10 @@ std::vector<const char *> tested_ops() {
 
 std::vector<std::string> all_kernels() {
     if (tested_place().backend == CT3D_BACKEND_CUDA)
-        return HAVE_SM90 ? std::vector<std::string>{"patch_gemm",  "phase_wgmma", "phase_gemm", "single_output",
-                                                    "few_outputs", "direct",      "portable"}
-                         : std::vector<std::string>{"phase_gemm", "single_output", "few_outputs", "direct", "portable"};
+        return HAVE_SM90 ? std::vector<std::string>{"patch_gemm",    "phase_wgmma", "phase_gemm", "group_gemm",
+                                                    "single_output", "few_outputs", "direct",     "portable"}
+                         : std::vector<std::string>{"phase_gemm",  "group_gemm", "single_output",
+                                                    "few_outputs", "direct",     "portable"};
     if (HAVE_ONEDNN)
         return {"direct", "phase", "onednn", "onednn_phase"};
     return {"direct", "phase"};

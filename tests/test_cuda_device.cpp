@@ -104,9 +104,10 @@ ct3d_problem problem(int64_t in_channels, int64_t out_channels, int64_t groups, 
     return p;
 }
 
-// One for each kernel family: multiples of a tile, tails, kernel = stride, depthwise, one output channel.
-const ct3d_problem problems[] = {problem(64, 32, 1, 3, 2), problem(19, 21, 1, 3, 2), problem(32, 16, 1, 2, 2),
-                                 problem(24, 24, 24, 4, 2), problem(16, 1, 1, 4, 2)};
+// One for each kernel family: multiples of a tile, tails, kernel = stride, depthwise, few channels of a group, one
+// output channel.
+const ct3d_problem problems[] = {problem(64, 32, 1, 3, 2),  problem(19, 21, 1, 3, 2), problem(32, 16, 1, 2, 2),
+                                 problem(24, 24, 24, 4, 2), problem(16, 16, 2, 3, 2), problem(16, 1, 1, 4, 2)};
 
 uint64_t bytes_of(const ct3d_problem &p, int64_t count) { return static_cast<uint64_t>(count) * element_size(p.dtype); }
 

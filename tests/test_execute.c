@@ -204,7 +204,7 @@ static void bias_is_read_exactly_if_the_problem_has_one(void **state) {
     (void)state;
     static const char *const kernels[] = {NULL,          "phase",         "onednn_phase", "onednn",
                                           "direct",      "patch_gemm",    "phase_wgmma",  "phase_gemm",
-                                          "few_outputs", "single_output", "portable"};
+                                          "few_outputs", "single_output", "group_gemm",   "portable"};
     static const int32_t types[][2] = {{CT3D_F32, CT3D_MATH_FP32},
                                        {CT3D_F32, CT3D_MATH_TF32},
                                        {CT3D_F16, CT3D_MATH_FP32},

@@ -48,63 +48,50 @@ private:
             bias[i] = p_.bias && own < row.channels ? to_float(static_cast<const E *>(p_.bias)[channel + own]) : 0.0f;
         }
         const GroupResidue &fz = az.residue[rz], &fy = ay.residue[ry];
-        const int32_t cell = (static_cast<int32_t>(z) + fz.first_cell) * ay.box + y + fy.first_cell;
-        const int32_t tap = (static_cast<int32_t>(rest) * p_.steps * az.kernel + fz.first_tap) * ay.kernel +
-                            fy.first_tap; // both are counted in rows of x
+        const int32_t cell = (static_cast<int32_t>(z) * ay.box + y) * p_.axis[2].box;
+        const int32_t tap = first_group_tap(p_.axis, fz, fy);
+        int32_t taps[residues];
+#pragma unroll
+        for (int r = 0; r < residues; ++r)
+            taps[r] = opaque(group_taps(fz, fy, p_.axis[2].residue[r]));
+        const uint32_t lane = threadIdx.x % 32;
+        uint32_t box = opaque(shared_ + p_.box_at + cell * 16 + Math::cell_offset(lane, p_.plane_bytes));
+        const uint32_t cells = opaque(shared_ + p_.cells_at + tap * 4);
+        const uint32_t weights = opaque(shared_ + static_cast<int32_t>(rest) * p_.steps * p_.taps * tap_bytes +
+                                        tap * tap_bytes + lane * Math::fragment_bytes);
         writer.begin(row);
 #pragma unroll 1
         for (int32_t first = 0; first * residues < row.outputs; first += group_positions) {
             GroupSums<residues> sums = {};
-            multiply(fz, fy, cell * p_.axis[2].box + first, tap * p_.axis[2].kernel, sums);
+            multiply(taps, box, cells, weights, sums);
             writer.put(row, first, sums, bias);
+            box += group_positions * 16;
         }
         writer.end(row);
     }
 
-    __device__ __forceinline__ void multiply(const GroupResidue &fz, const GroupResidue &fy, int32_t cell, int32_t tap,
-                                             GroupSums<residues> &sums) const {
-        const GroupAxis &az = p_.axis[0], &ay = p_.axis[1], &ax = p_.axis[2];
-        const uint32_t lane = threadIdx.x % 32;
-        uint32_t box = shared_ + p_.box_at + (cell + lane) * 16;
-        uint32_t weights = shared_ + (tap * 32 + lane) * fragment_bytes;
+    // Of so many taps of each residue of x; the cells that they read are in a table.
+    __device__ __forceinline__ void multiply(const int32_t (&taps)[residues], uint32_t box, uint32_t cells,
+                                             uint32_t weights, GroupSums<residues> &sums) const {
 #pragma unroll 1
         for (int32_t step = 0; step < p_.steps; ++step) {
-#pragma unroll 1
-            for (int32_t tz = 0; tz < fz.taps; ++tz)
-#pragma unroll 1
-                for (int32_t ty = 0; ty < fy.taps; ++ty)
-                    multiply_row(box - (tz * az.in_step * ay.box + ty * ay.in_step) * ax.box * 16,
-                                 weights + (tz * az.tap_step * ay.kernel + ty * ay.tap_step) * ax.kernel * tap_bytes,
-                                 sums);
+            uint32_t cell = cells, tap = weights;
+#pragma unroll
+            for (int r = 0; r < residues; ++r)
+#pragma unroll 2
+                for (int32_t t = taps[r]; t > 0; --t) {
+                    typename Math::Cells operands;
+                    Math::load(operands, box + load_shared_word(cell));
+                    Math::add(sums[r], operands, Math::load(tap));
+                    cell += 4;
+                    tap += tap_bytes;
+                }
             box += Math::planes * p_.plane_bytes;
             weights += p_.taps * tap_bytes;
         }
     }
 
-    // The taps of x.
-    __device__ __forceinline__ void multiply_row(uint32_t box, uint32_t weights, GroupSums<residues> &sums) const {
-        const GroupAxis &ax = p_.axis[2];
-#pragma unroll
-        for (int r = 0; r < residues; ++r) {
-            uint32_t from = box + ax.residue[r].first_cell * 16;
-            uint32_t tap = weights + ax.residue[r].first_tap * tap_bytes;
-#pragma unroll 1
-            for (int32_t t = ax.residue[r].taps; t > 0; --t) {
-                uint32_t cells[Math::planes][4];
-#pragma unroll
-                for (int i = 0; i < Math::planes; ++i)
-                    ldmatrix_x4(cells[i], from + i * p_.plane_bytes);
-                const typename Math::Fragment w = Math::load(tap);
-#pragma unroll
-                for (int m = 0; m < 2; ++m)
-                    Math::add(sums[r][m], cells, m, w);
-                from -= ax.in_step * 16;
-                tap += ax.tap_step * tap_bytes;
-            }
-        }
-    }
-
-    static constexpr uint32_t fragment_bytes = sizeof(typename Math::Fragment), tap_bytes = 32 * fragment_bytes;
+    static constexpr uint32_t tap_bytes = 32 * Math::fragment_bytes;
 
     const GroupGemmParams &p_;
     const GroupTile tile_;

@@ -23,33 +23,43 @@ constexpr int32_t group_most_stride_x = 2; // whose residues are summed together
 // reads the cell first_cell + position - t*in_step of the box.
 struct GroupResidue {
     int32_t taps, first_tap, first_cell;
+    int32_t earlier; // taps of the residues before it
 };
 
 struct GroupAxis {
-    int32_t in, out, stride, kernel; // extents
+    int32_t in, out, stride;
+    int32_t all_taps; // that some residue has
     int32_t tap_step, in_step;
     int32_t low;       // input index of a box's first cell, for lattice position 0
     int32_t tile, box; // positions, cells
     GroupResidue residue[group_most_stride];
 };
 
+// Taps of all residues in the order in which they are multiplied: [residue z][residue y][residue x][tap z][tap y][tap
+// x]. The first one of residues of z and y, and how many there are of a residue of x.
+constexpr int32_t first_group_tap(const GroupAxis (&axis)[3], const GroupResidue &z, const GroupResidue &y) {
+    return axis[2].all_taps * (z.earlier * axis[1].all_taps + z.taps * y.earlier);
+}
+constexpr int32_t group_taps(const GroupResidue &z, const GroupResidue &y, const GroupResidue &x) {
+    return z.taps * y.taps * x.taps;
+}
+
 struct GroupGemmParams : TensorAddresses, TensorStrides {
     GroupAxis axis[3];
-    int32_t in_channels, out_channels; // of a group
-    int32_t steps;                     // of eight input channels
-    int32_t channel_tiles;             // of eight output channels
-    int32_t taps;                      // of the kernel
-    int32_t cells;                     // of the box
-    int32_t units;                     // rows, residues of z and y, channel tiles
-    int32_t plane_bytes;               // of 16 bytes of each cell, and what is read past the last
-    int32_t box_at, spans_at;          // bytes of shared memory; the weights are at 0
-    int32_t span_bytes;                // NCDHW: of a warp's row of one channel
-    int32_t channels_last;             // of x
-    int32_t wide;                      // NDHWC: eight channels of x can be loaded 16 bytes at once
-    int32_t pairs;                     // NDHWC: two channels of y can be stored at once
-    Divisor box_x, box_y;              // cells
-    Divisor tile_rows, tile_y;         // rows of a tile; of one z
-    Divisor tile_taps;                 // taps of a step
+    int32_t in_channels, out_channels;  // of a group
+    int32_t steps;                      // of eight input channels
+    int32_t channel_tiles;              // of eight output channels
+    int32_t taps;                       // of all residues
+    int32_t cells;                      // of the box
+    int32_t units;                      // rows, residues of z and y, channel tiles
+    int32_t plane_bytes;                // of 16 bytes of each cell, and what is read past the last
+    int32_t cells_at, box_at, spans_at; // bytes of shared memory: which cell each tap reads; the weights are at 0
+    int32_t span_bytes;                 // NCDHW: of a warp's row of one channel
+    int32_t channels_last;              // of x
+    int32_t wide;                       // NDHWC: eight channels of x can be loaded 16 bytes at once
+    int32_t pairs;                      // NDHWC: two channels of y can be stored at once
+    Divisor box_x, box_y;               // cells
+    Divisor tile_rows, tile_y;          // rows of a tile; of one z
     WideDivisor x_tiles, groups, y_tiles, z_tiles;
 };
 

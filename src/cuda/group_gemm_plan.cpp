@@ -70,12 +70,12 @@ private:
         p.out_channels = narrow(d_.out_channels_per_group());
         p.steps = narrow(ceil_div(p.in_channels, group_channels));
         p.channel_tiles = narrow(ceil_div(p.out_channels, group_channels));
-        p.taps = narrow(std::min<int64_t>(d_.kernel[0] * d_.kernel[1], most_extent) * d_.kernel[2]);
         p.channels_last = plan_.channels_last;
         p.wide = plan_.channels_last && p.in_channels % group_channels == 0;
         p.pairs = plan_.channels_last && p.out_channels % 2 == 0;
         for (size_t axis = 0; axis < 3; ++axis)
             set_axis(axis);
+        taps_ = real(p.axis[0].all_taps) * p.axis[1].all_taps * p.axis[2].all_taps;
         p.groups = make_wide_divisor(d_.groups);
     }
 
@@ -85,12 +85,14 @@ private:
         a.in = narrow(d_.in[axis]);
         a.out = narrow(d_.out[axis]);
         a.stride = narrow(d_.stride[axis]);
-        a.kernel = narrow(d_.kernel[axis]);
         a.tap_step = narrow(table.tap_step);
         a.in_step = narrow(table.in_step);
         a.low = narrow(table.reach().low);
-        for (const AxisPhase &phase : table.phases)
-            a.residue[phase.first_out] = {narrow(phase.taps), narrow(phase.first_tap), narrow(phase.first_in) - a.low};
+        for (const AxisPhase &phase : table.phases) {
+            a.residue[phase.first_out] = {narrow(phase.taps), narrow(phase.first_tap), narrow(phase.first_in) - a.low,
+                                          a.all_taps};
+            a.all_taps += narrow(phase.taps);
+        }
     }
 
     void consider(const std::array<int64_t, 3> &tile) {
@@ -115,20 +117,22 @@ private:
             cells *= real(box);
         }
         const int64_t planes = d_.dtype == Dtype::f32 ? 2 : 1;
-        const double weights = real(p.channel_tiles) * p.steps * p.taps * 32 * 4 * real(planes);
+        const double weights = real(p.channel_tiles) * p.steps * taps_ * 32 * 4 * real(planes), table = taps_ * 4;
         const double box = real(p.steps * planes) * 16 * (cells + group_positions);
-        // Lanes write four rows of two channels at once: these begin at banks 16 apart.
+        // Lanes write every other one of eight rows at once: these begin at banks 8 apart.
         const int64_t row = round_up(tile[2], group_positions) * d_.stride[2] * element_ + 16;
-        const int64_t span = plan_.channels_last ? 0 : round_up(row - 32, 64) + 32;
+        const int64_t span = plan_.channels_last ? 0 : round_up(row - 16, 64) + 16;
         const double spans = real(warps * group_channels * span);
-        if (weights + box + spans > real(device_.shared_bytes_per_block))
+        if (weights + table + 16 + box + spans > real(device_.shared_bytes_per_block))
             return false;
         const double blocks = real(d_.batch) * real(d_.groups) * real(tiles[0]) * real(tiles[1]) * real(tiles[2]);
         if (blocks >= real(wide_divisor_limit))
             return false;
         p.cells = narrow(static_cast<int64_t>(cells));
         p.plane_bytes = (p.cells + group_positions) * 16;
-        p.box_at = narrow(round_up(static_cast<int64_t>(weights), 16));
+        p.taps = narrow(static_cast<int64_t>(taps_));
+        p.cells_at = narrow(static_cast<int64_t>(weights));
+        p.box_at = narrow(round_up(p.cells_at + static_cast<int64_t>(table), 16));
         p.spans_at = p.box_at + p.steps * narrow(planes) * p.plane_bytes;
         p.span_bytes = narrow(span);
         p.units = narrow(tile[0] * tile[1] * d_.stride[0] * d_.stride[1] * p.channel_tiles);
@@ -136,7 +140,6 @@ private:
         p.box_y = make_divisor(p.axis[1].box);
         p.tile_rows = make_divisor(tile[0] * tile[1]);
         p.tile_y = make_divisor(tile[1]);
-        p.tile_taps = make_divisor(p.taps);
         p.x_tiles = make_wide_divisor(tiles[2]);
         p.y_tiles = make_wide_divisor(tiles[1]);
         p.z_tiles = make_wide_divisor(tiles[0]);
@@ -152,9 +155,7 @@ private:
         const bool words = d_.dtype == Dtype::f32;
         const double chunks = std::ceil(real(ax.tile) / group_positions), residues = ax.stride;
         const double rows = real(az.tile) * ay.tile * p.channel_tiles;
-        const double kernel_rows = real(az.kernel) * ay.kernel;
-        const double multiply =
-            rows * p.steps * chunks * kernel_rows * (15 + 8 * residues + ax.kernel * (words ? 9 : 8));
+        const double multiply = rows * p.steps * chunks * (real(p.taps) * (words ? 9 : 8) + 10 * residues);
         const double put = chunks * residues * 8 * (words ? 2.2 : 3.2);
         const double row_bytes = real(ax.tile) * residues * real(element_);
         const double copy = plan_.channels_last ? 0 : group_channels * (25 + 8 * std::ceil(row_bytes / 512));
@@ -167,6 +168,7 @@ private:
 
     double seconds() const {
         constexpr double clock_rate = 1.7e9, launch = 3e-6, latency = 3e-6, issued = 2, l2_rate = 2.5;
+        constexpr double sector_bytes = 32, partial_cost = 5;
         const GroupGemmParams &p = plan_.params;
         const double resident = std::clamp(device_.resident_blocks(plan_.shared_bytes), 1.0, real(group_blocks));
         const double waves = plan_.blocks / (device_.multiprocessors * resident);
@@ -176,7 +178,10 @@ private:
             instructions() * plan_.blocks * uneven / (issued * share * clock_rate * device_.multiprocessors);
         const double size = real(element_), x = size * real(d_.x_elements());
         const double loaded = real(plan_.blocks) * p.cells * p.in_channels * size;
-        const double moved = x + size * real(d_.y_elements()) + std::max(loaded - x, 0.0) / l2_rate;
+        // With channels last a group writes less than a sector of a cell where it has few channels.
+        const double written = p.out_channels * size, y = size * real(d_.y_elements());
+        const double partial = plan_.channels_last ? std::max(partial_cost * (sector_bytes / written - 1), 0.0) : 0;
+        const double moved = x + y * (1 + partial) + std::max(loaded - x, 0.0) / l2_rate;
         const double memory = moved / device_.bytes_per_second;
         return launch + latency + std::max(compute, memory) + 0.25 * std::min(compute, memory);
     }
@@ -185,6 +190,7 @@ private:
     const PhaseTable &phases_;
     const Device &device_;
     const int64_t element_;
+    double taps_ = 0; // of all residues
     GroupPlan plan_{};
     GroupPlan &best_;
 };

@@ -26,73 +26,134 @@ __device__ __forceinline__ GroupTile locate_group_tile(const GroupGemmParams &p)
     return t;
 }
 
-// [tile of output channels][step][tap][lane]; zero past the last channels.
+struct GroupTap {
+    int32_t kernel[3], cell; // element of the kernel; cell of the box for position 0, from its first
+};
+
+// By subtraction, since residues and taps of an axis are few.
+__device__ __forceinline__ GroupTap locate_group_tap(const GroupGemmParams &p, int32_t index) {
+    const GroupAxis *const a = p.axis;
+    const int32_t further[3] = {a[1].all_taps * a[2].all_taps, a[2].all_taps, 1}; // taps of the axes after
+    const GroupResidue *residue[3];
+    int32_t taps = 1; // of the residues of the axes before
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        residue[axis] = a[axis].residue;
+        for (int32_t own; index >= (own = taps * residue[axis]->taps * further[axis]); ++residue[axis])
+            index -= own;
+        taps *= residue[axis]->taps;
+    }
+    const int32_t each[3] = {residue[1]->taps * residue[2]->taps, residue[2]->taps, 1}; // taps of the axes after
+    GroupTap tap{};
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        int32_t t = 0;
+        for (; index >= each[axis]; ++t)
+            index -= each[axis];
+        tap.kernel[axis] = residue[axis]->first_tap + t * a[axis].tap_step;
+        tap.cell = tap.cell * a[axis].box + residue[axis]->first_cell - t * a[axis].in_step;
+    }
+    return tap;
+}
+
+// Weights: [tile of output channels][step][tap][lane]; zero past the last channels.
 template <class Math>
 __device__ __forceinline__ void stage_group_weights(const GroupGemmParams &p, int32_t group, uint32_t shared) {
     using E = typename Math::Element;
-    const int32_t lane = threadIdx.x % 32, kernel_x = p.axis[2].kernel, kernel_y = p.axis[1].kernel;
-    const E *const w = static_cast<const E *>(p.w) + int64_t{group} * p.in_channels * p.w_ci;
-    const uint32_t all = p.channel_tiles * p.steps * p.taps;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x / 32; i < all; i += group_threads / 32) {
-        uint32_t rest = i;
-        const int32_t tap = static_cast<int32_t>(take_remainder(rest, p.tile_taps));
-        const int32_t tile = static_cast<int32_t>(rest) / p.steps, step = static_cast<int32_t>(rest) % p.steps;
-        const int32_t kz = tap / (kernel_y * kernel_x), ky = tap / kernel_x % kernel_y, kx = tap % kernel_x;
-        const int32_t co = tile * group_channels + lane / 4;
-        const E *const from = w + co * p.w_co + kz * p.w_z + ky * p.w_y + kx * p.w_x;
-        store_shared(shared + (i * 32 + lane) * static_cast<uint32_t>(sizeof(typename Math::Fragment)),
-                     Math::fragment(lane, [&](int32_t channel) {
-                         const int32_t ci = step * group_channels + channel;
-                         return ci < p.in_channels && co < p.out_channels ? from[ci * p.w_ci] : Math::zero();
-                     }));
+    const int32_t lane = threadIdx.x % 32, co = lane / 4;
+    const E *const w = static_cast<const E *>(p.w) + int64_t{group} * p.in_channels * p.w_ci + co * p.w_co;
+#pragma unroll 1
+    for (int32_t i = threadIdx.x / 32; i < p.taps; i += group_threads / 32) {
+        const GroupTap tap = locate_group_tap(p, i);
+        if (lane == 0)
+            store_shared(shared + p.cells_at + i * 4, static_cast<uint32_t>(tap.cell) * 16);
+        const E *const from = w + tap.kernel[0] * p.w_z + tap.kernel[1] * p.w_y + tap.kernel[2] * p.w_x;
+        uint32_t to = shared + (i * 32 + lane) * Math::fragment_bytes;
+#pragma unroll 1
+        for (int32_t tile = 0; tile < p.out_channels; tile += group_channels)
+#pragma unroll 1
+            for (int32_t step = 0; step < p.in_channels; step += group_channels) {
+                Math::store(to, Math::fragment(lane, [&](int32_t channel) {
+                                const int32_t ci = step + channel;
+                                return ci < p.in_channels && tile + co < p.out_channels
+                                           ? from[ci * p.w_ci + tile * p.w_co]
+                                           : E{};
+                            }));
+                to += p.taps * 32 * Math::fragment_bytes;
+            }
     }
 }
 
-// Eight channels of a cell; zero past the last.
-template <class Math>
-__device__ __forceinline__ void load_group_channels(const GroupGemmParams &p, const typename Math::Element *from,
-                                                    int32_t channels, uint4 (&words)[Math::planes]) {
-    using E = typename Math::Element;
-    if (p.wide && channels >= group_channels) {
+// Eight channels of a cell, of which so many exist; zero past them, and where there is no cell.
+template <class E> __device__ __forceinline__ void load_group_channels(const GroupGemmParams &p, const E *from,
+                                                                       int32_t channels, E (&v)[group_channels]) {
+    if (from && p.wide && channels >= group_channels) {
+        uint4 words[sizeof v / 16];
 #pragma unroll
-        for (int i = 0; i < Math::planes; ++i)
-            words[i] = Math::operands(reinterpret_cast<const uint4 *>(from)[i]);
-        return;
+        for (size_t i = 0; i < sizeof v / 16; ++i)
+            words[i] = reinterpret_cast<const uint4 *>(from)[i];
+        memcpy(v, words, sizeof v);
+    } else {
+#pragma unroll
+        for (int i = 0; i < group_channels; ++i)
+            v[i] = from && i < channels ? from[i * p.x_channel] : E{};
     }
-    E v[group_channels];
-#pragma unroll
-    for (int i = 0; i < group_channels; ++i)
-        v[i] = i < channels ? from[i * p.x_channel] : Math::zero();
-    Math::pack(v, words);
 }
 
-// [step][plane][cell] of 16 bytes; cells outside the input are zero.
+// The first channel of a cell of the box; null where it is outside the input.
+template <class E> class GroupCellSource {
+public:
+    __device__ __forceinline__ GroupCellSource(const GroupGemmParams &p, const GroupTile &t)
+        : p_(p), z_(t.z + p.axis[0].low), y_(t.y + p.axis[1].low), x_(t.x + p.axis[2].low),
+          from_(static_cast<const E *>(p.x) + t.sample * p.x_sample + int64_t{t.group} * p.in_channels * p.x_channel) {}
+
+    __device__ __forceinline__ const E *operator()(uint32_t cell) const {
+        const int32_t x = x_ + static_cast<int32_t>(take_remainder(cell, p_.box_x));
+        const int32_t y = y_ + static_cast<int32_t>(take_remainder(cell, p_.box_y));
+        const int32_t z = z_ + static_cast<int32_t>(cell);
+        const bool inside = is_inside(x, p_.axis[2]) && is_inside(y, p_.axis[1]) && is_inside(z, p_.axis[0]);
+        return inside ? from_ + z * p_.x_z + y * p_.x_y + x * p_.x_x : nullptr;
+    }
+
+private:
+    static __device__ __forceinline__ bool is_inside(int32_t at, const GroupAxis &axis) {
+        return at >= 0 && at < axis.in;
+    }
+
+    const GroupGemmParams &p_;
+    const int32_t z_, y_, x_; // of the box
+    const E *const from_;
+};
+
+// [step][plane][cell] of 16 bytes; cells outside the input are zero. Some at once, so that their latency counts once.
 template <class Math>
 __device__ __forceinline__ void stage_group_box(const GroupGemmParams &p, const GroupTile &t, uint32_t shared) {
     using E = typename Math::Element;
-    const E *const x =
-        static_cast<const E *>(p.x) + t.sample * p.x_sample + int64_t{t.group} * p.in_channels * p.x_channel;
-    const int32_t first_z = t.z + p.axis[0].low, first_y = t.y + p.axis[1].low, first_x = t.x + p.axis[2].low;
+    constexpr int together = 2;
+    const GroupCellSource<E> source(p, t);
 #pragma unroll 1
-    for (int32_t cell = threadIdx.x; cell < p.cells; cell += group_threads) {
-        uint32_t rest = cell;
-        const int32_t x_in = first_x + static_cast<int32_t>(take_remainder(rest, p.box_x));
-        const int32_t y_in = first_y + static_cast<int32_t>(take_remainder(rest, p.box_y));
-        const int32_t z_in = first_z + static_cast<int32_t>(rest);
-        const auto inside = [](int32_t at, int32_t extent) { return at >= 0 && at < extent; };
-        const bool exists = inside(x_in, p.axis[2].in) && inside(y_in, p.axis[1].in) && inside(z_in, p.axis[0].in);
-        const E *const from = x + z_in * p.x_z + y_in * p.x_y + x_in * p.x_x;
+    for (int32_t cell = threadIdx.x; cell < p.cells; cell += together * group_threads) {
+        const E *from[together];
+#pragma unroll
+        for (int i = 0; i < together; ++i)
+            from[i] = cell + i * group_threads < p.cells ? source(cell + i * group_threads) : nullptr;
         uint32_t to = shared + cell * 16;
 #pragma unroll 1
-        for (int32_t step = 0; step < p.steps; ++step) {
-            uint4 words[Math::planes] = {};
+        for (int32_t step = 0; step < p.steps; ++step, to += Math::planes * p.plane_bytes) {
+            E v[together][group_channels];
             const int32_t first = step * group_channels;
-            if (exists)
-                load_group_channels<Math>(p, from + first * p.x_channel, p.in_channels - first, words);
 #pragma unroll
-            for (int i = 0; i < Math::planes; ++i, to += p.plane_bytes)
-                store_shared(to, words[i]);
+            for (int i = 0; i < together; ++i)
+                load_group_channels(p, from[i] ? from[i] + first * p.x_channel : nullptr, p.in_channels - first, v[i]);
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                uint4 words[Math::planes];
+                Math::pack(v[i], words);
+                if (cell + i * group_threads < p.cells)
+#pragma unroll
+                    for (int plane = 0; plane < Math::planes; ++plane)
+                        store_shared(to + i * group_threads * 16 + plane * p.plane_bytes, words[plane]);
+            }
         }
     }
 }

@@ -21,57 +21,67 @@ public:
     __device__ __forceinline__ GroupSpans(const GroupGemmParams &p, uint32_t shared) : p_(p), shared_(shared) {}
 
     __device__ __forceinline__ void begin(const GroupRow<E> &row) {
+        const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row.y));
+        const auto channel_bytes = static_cast<uint32_t>(p_.y_channel) * bytes;
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            const int32_t channel = lane() % 4 * 2 + i;
-            to_[i] = shared_ + channel * p_.span_bytes + (past(row, channel) + lane() / 4 * residues) * bytes;
+            const uint32_t channel = lane() % 4 * 2 + i;
+            const uint32_t past = (address + channel * channel_bytes) % 16;
+            to_[i] = opaque(shared_ + channel * p_.span_bytes + past + lane() / 4 * residues * bytes);
         }
         __syncwarp(); // what was there has been written
     }
 
+    // Of two words of a position every other lane stores the second one first, so that all banks are used.
     __device__ __forceinline__ void put(const GroupRow<E> &, int32_t first, const GroupSums<residues> &sums,
                                         const float (&bias)[2]) const {
+        const bool swapped = residues * bytes == 8 && lane() % 2 > 0;
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             const uint32_t to = to_[i] + first * residues * bytes;
+            const uint32_t at[2] = {to + (swapped ? bytes : 0), to + (swapped ? 0 : bytes)};
 #pragma unroll
-            for (int r = 0; r < residues; ++r)
+            for (int m = 0; m < 2; ++m)
 #pragma unroll
-                for (int m = 0; m < 2; ++m)
+                for (int h = 0; h < 2; ++h)
 #pragma unroll
-                    for (int h = 0; h < 2; ++h)
-                        store(to + ((m * 16 + h * 8) * residues + r) * bytes, sums[r][m][2 * h + i] + bias[i]);
+                    for (int r = 0; r < residues; ++r) {
+                        const float v = swapped ? sums[residues - 1 - r][m][2 * h + i] : sums[r][m][2 * h + i];
+                        store(at[r] + (m * 16 + h * 8) * residues * bytes, v + bias[i]);
+                    }
         }
     }
 
     __device__ __forceinline__ void end(const GroupRow<E> &row) const {
         __syncwarp();
-        // Half of the lanes have an element of the first 16 bytes, half one of the last.
-        const bool is_last = lane() >= 16;
-        const int32_t element = lane() % 16;
+        const int64_t step = p_.y_channel * bytes;
+        const int32_t own = lane() * 16, length = row.outputs * bytes;
+        uintptr_t to = reinterpret_cast<uintptr_t>(row.y) + own;
+        uint32_t from = shared_ + own;
 #pragma unroll 2
-        for (int32_t channel = 0; channel < row.channels; ++channel) {
-            const int32_t past = this->past(row, channel), end = past + row.outputs;
-            E *const to = row.y + channel * p_.y_channel - past;
-            const uint32_t from = shared_ + channel * p_.span_bytes;
-            for (int32_t at = lane() * vector; at + vector <= end; at += 32 * vector)
-                if (at >= past)
-                    *reinterpret_cast<uint4 *>(to + at) = load_shared(from + at * bytes);
-            const int32_t at = element + (is_last ? end / vector * vector : 0);
-            if (element < vector && (is_last || past > 0 || end < vector) && at >= past && at < end)
-                copy(from + at * bytes, to + at);
-        }
+        for (int32_t channel = 0; channel < row.channels; ++channel, to += step, from += p_.span_bytes)
+            copy_span(to, from, own, length);
     }
 
 private:
-    static constexpr int bytes = sizeof(E), vector = 16 / bytes;
+    static constexpr int bytes = sizeof(E), warp_bytes = 32 * 16;
 
     static __device__ __forceinline__ int32_t lane() { return threadIdx.x % 32; }
 
-    // Elements between a multiple of 16 bytes and the first output of a channel.
-    __device__ __forceinline__ int32_t past(const GroupRow<E> &row, int32_t channel) const {
-        const auto first = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row.y) / bytes);
-        return static_cast<int32_t>((first + channel * static_cast<uint32_t>(p_.y_channel)) % vector);
+    // To a row of a channel, `own` bytes further on, from the same in shared memory.
+    static __device__ __forceinline__ void copy_span(uintptr_t at, uint32_t from, int32_t own, int32_t length) {
+        const int32_t past = static_cast<int32_t>(at % 16), end = past + length;
+        unsigned char *const to = reinterpret_cast<unsigned char *>(at - past);
+        if (own >= past && own + 16 <= end)
+            store_global(to, load_shared(from));
+#pragma unroll 1
+        for (int32_t further = warp_bytes; own + further + 16 <= end; further += warp_bytes)
+            store_global(to + further, load_shared(from + further));
+        // Elements of 16 bytes that are not the row's alone: of the first by half of the lanes, of the last by others.
+        const bool is_last = lane() >= 16;
+        const int32_t i = lane() % 16 * bytes, offset = i + (is_last ? end / 16 * 16 : 0);
+        if (i < 16 && (is_last || past > 0 || length < 16) && offset >= past && offset < end)
+            copy(from + offset - own, reinterpret_cast<E *>(to + (offset - own)));
     }
 
     static __device__ __forceinline__ void store(uint32_t to, float v) {

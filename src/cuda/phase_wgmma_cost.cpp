@@ -142,7 +142,7 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
     const double put = passes * (sets * put_instructions(t) + 120) + writes * fill_instructions(t) +
                        (z_residues * y_residues * o.axis[2].stride - passes * sets) * bias_instructions(t);
     // Cycles until the last products of a pass are there, and until copies have read what spans were before.
-    const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 300);
+    const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 2000);
     constexpr double warps = 4, lone_cycles = 1; // its copies overlap
     constexpr double bias_row_cycles = 70;
     return {2 * tensor,

@@ -111,10 +111,11 @@ const ct3d_problem problems[] = {problem(64, 32, 1, 3, 2),  problem(19, 21, 1, 3
 
 uint64_t bytes_of(const ct3d_problem &p, int64_t count) { return static_cast<uint64_t>(count) * element_size(p.dtype); }
 
-// A plan with its inputs on the device, and the right result.
+// A plan with its inputs on the device, one of them `spoilt` where that is not finite, and the right result.
 class Run {
 public:
-    Run(const ct3d_problem &p, const std::string &kernel, Place place = first_device, uint64_t offset = 0)
+    Run(const ct3d_problem &p, const std::string &kernel, Place place = first_device, uint64_t offset = 0,
+        double spoilt = 0)
         : problem_(p), place_(place), offset_(offset) {
         ct3d_status status;
         plan = ct3d::engine::make_plan(p, {place, kernel, 0}, status);
@@ -122,6 +123,8 @@ public:
         uint64_t random = 7;
         std::vector<uint8_t> x = tensor(x_count(&p), random), w = tensor(w_count(&p), random),
                              bias = tensor(p.out_channels, random);
+        if (!std::isfinite(spoilt))
+            store(x.data(), p.dtype, x_count(&p) / 2, spoilt);
         x_ = upload(x);
         w_ = upload(w);
         bias_ = upload(bias);
@@ -164,6 +167,15 @@ public:
         for (int64_t i = 0; i < y_count(&problem_); ++i) {
             const double got = load(y.data(), problem_.dtype, i), expected = load(right_.data(), problem_.dtype, i);
             if (!(std::abs(got - expected) <= tolerance * (1 + std::abs(expected))))
+                fail_msg("y[%lld] is %g, expected %g", static_cast<long long>(i), got, expected);
+        }
+    }
+
+    // What reaches which outputs is tested on the CPU against the definition.
+    void expect_finite_where_right(const std::vector<uint8_t> &y) const {
+        for (int64_t i = 0; i < y_count(&problem_); ++i) {
+            const double got = load(y.data(), problem_.dtype, i), expected = load(right_.data(), problem_.dtype, i);
+            if (std::isfinite(got) != std::isfinite(expected))
                 fail_msg("y[%lld] is %g, expected %g", static_cast<long long>(i), got, expected);
         }
     }
@@ -291,6 +303,18 @@ void repeated_runs_are_bit_equal(void **) {
                 run.expect_right(first = result);
             assert_memory_equal(first.data(), result.data(), first.size());
         }
+    });
+}
+
+// An infinity, since it shows products with a weight of zero too.
+void nonfinite_inputs_reach_their_outputs_only(void **) {
+    for_each_run([](const ct3d_problem &p, const std::string &kernel) {
+        const Run run(p, kernel, first_device, 0, HUGE_VAL);
+        const DeviceMemory y = run.output(), workspace(run.place(), run.workspace_bytes());
+        const ct3d_buffers b = run.buffers(y, workspace, nullptr);
+        assert_ok(ct3d_execute(run.plan.get(), &b));
+        assert_ok(ct3d_synchronize(CT3D_BACKEND_CUDA, 0));
+        run.expect_finite_where_right(run.download(y));
     });
 }
 
@@ -427,6 +451,7 @@ int main() {
         cmocka_unit_test(two_plans_share_a_workspace_in_one_graph),
         cmocka_unit_test(plan_may_end_while_its_work_is_in_flight),
         cmocka_unit_test(repeated_runs_are_bit_equal),
+        cmocka_unit_test(nonfinite_inputs_reach_their_outputs_only),
         cmocka_unit_test(tensors_may_lie_one_element_off),
         cmocka_unit_test(eight_threads_use_one_plan_on_eight_streams),
         cmocka_unit_test(callers_context_stays_current),

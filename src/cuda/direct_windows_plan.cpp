@@ -106,7 +106,6 @@ private:
         if (d_.w_elements() > most_index)
             return false;
         WindowsParams &p = plan_.params;
-        const auto narrow = [](int64_t v) { return static_cast<int32_t>(v); };
         p.x_sample = x.n, p.x_channel = x.c, p.x_z = narrow(x.z), p.x_y = narrow(x.y), p.x_x = narrow(x.x);
         p.y_sample = y.n, p.y_channel = narrow(y.c), p.y_z = narrow(y.z), p.y_y = narrow(y.y), p.y_x = narrow(y.x);
         p.w_ci = narrow(w.ci), p.w_co = narrow(w.co), p.w_tap = narrow(w.x);

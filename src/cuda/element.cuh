@@ -2,6 +2,8 @@
 // The element types on the device: stored as bits, widened exactly to f32, rounded to nearest even from it.
 #pragma once
 
+#include "ptx.cuh"
+
 #include <cstdint>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -38,6 +40,21 @@ __device__ __forceinline__ uint32_t as_word(Bfloat, float x, float y) {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
     return bits;
+}
+
+template <class E> __device__ __forceinline__ E load_shared_element(uint32_t from) {
+    if constexpr (sizeof(E) == 4)
+        return load_shared_float(from);
+    else
+        return {load_shared_half(from)};
+}
+
+// Two neighbouring elements, at a multiple of their size.
+__device__ __forceinline__ void store_two(float *to, float x, float y) {
+    *reinterpret_cast<float2 *>(to) = make_float2(x, y);
+}
+template <class E> __device__ __forceinline__ void store_two(E *to, float x, float y) {
+    *reinterpret_cast<uint32_t *>(to) = as_word(E{}, x, y);
 }
 
 // One element as often as it fits into a word.

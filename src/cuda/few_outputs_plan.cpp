@@ -43,7 +43,6 @@ std::string refusal(const Desc &d, const PhaseTable &phases) {
 }
 
 void set_axis(const Desc &d, const AxisTable &table, size_t axis, FewOutputsAxis &a) {
-    const auto narrow = [](int64_t v) { return static_cast<int32_t>(v); };
     a.in = narrow(d.in[axis]), a.out = narrow(d.out[axis]);
     a.kernel = narrow(d.kernel[axis]), a.stride = narrow(d.stride[axis]);
     a.padding = narrow(d.pad_begin[axis]), a.dilation = narrow(d.dilation[axis]);

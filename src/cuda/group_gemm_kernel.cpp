@@ -4,6 +4,7 @@
 #include "../report.hpp"
 #include "function.hpp"
 #include "group_gemm_plan.hpp"
+#include "phase_gemm_tile.hpp"
 #include "tensors.hpp"
 
 #include <string>
@@ -13,8 +14,8 @@ namespace ct3d::cuda {
 namespace {
 
 std::string function_name(const Desc &d) {
-    return std::string("ct3d_group_gemm_") + (d.dtype == Dtype::f32 ? "tf32" : name(d.dtype)) + '_' +
-           std::to_string(d.stride[2]) + '_' + name(d.layout);
+    return std::string("ct3d_group_gemm_") + gemm_math_name(gemm_math(d)) + '_' + std::to_string(d.stride[2]) + '_' +
+           name(d.layout);
 }
 
 class GroupGemmKernel final : public Kernel {

@@ -7,8 +7,8 @@
 
 namespace ct3d::cuda {
 
-// planes: of 16 bytes that eight channels of a cell take. Fragment: the weights that a lane has of one tap. Cells: the
-// operands that a lane has of 32 cells, from an address of the lane.
+// planes: how many times 16 bytes eight channels of a cell take. Fragment: the weights that a lane has of one tap.
+// Cells: the operands that a lane has of 32 cells, from an address of the lane.
 template <class E, void (*multiply)(float (&)[4], const uint32_t (&)[2], uint32_t)> struct GroupHalves {
     using Element = E;
     using Fragment = uint32_t;

@@ -55,7 +55,6 @@ struct GroupGemmParams : TensorAddresses, TensorStrides {
     int32_t plane_bytes;                // of 16 bytes of each cell, and what is read past the last
     int32_t cells_at, box_at, spans_at; // bytes of shared memory: which cell each tap reads; the weights are at 0
     int32_t span_bytes;                 // NCDHW: of a warp's row of one channel
-    int32_t channels_last;              // of x
     int32_t wide;                       // NDHWC: eight channels of x can be loaded 16 bytes at once
     int32_t pairs;                      // NDHWC: two channels of y can be stored at once
     Divisor box_x, box_y;               // cells

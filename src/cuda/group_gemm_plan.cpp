@@ -16,9 +16,6 @@ constexpr int64_t most_channels = 1 << 10;
 constexpr int64_t most_tile_x = 128, most_tile_y = 16, most_tile_z = 8;
 constexpr int64_t warps = group_threads / 32;
 
-int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
-double real(int64_t value) { return static_cast<double>(value); }
-
 std::string refusal(const Desc &d, const PhaseTable &phases) {
     if (d.op != Op::forward)
         return "forward only";
@@ -43,12 +40,12 @@ class GroupPlanner {
 public:
     GroupPlanner(const PlanContext &c, const Device &device, GroupPlan &best)
         : d_(c.desc), phases_(c.phases), device_(device), element_(static_cast<int64_t>(element_size(d_.dtype))),
-          best_(best) {
+          last_(d_.layout == Layout::ndhwc), best_(best) {
         set_problem();
     }
 
-    // False where no tile fits.
-    bool search() {
+    // Why there is no plan, or empty.
+    std::string search() {
         best_.seconds = 0;
         const int64_t x = lattice(2), y = lattice(1), z = lattice(0);
         const int64_t parts = ceil_div(x, most_tile_x);
@@ -56,7 +53,9 @@ public:
             for (int64_t tile_y = 1; tile_y <= std::min(y, most_tile_y); ++tile_y)
                 for (int64_t tile_z = 1; tile_z <= std::min(z, most_tile_z); ++tile_z)
                     consider({tile_z, tile_y, ceil_div(x, of_x)});
-        return best_.seconds > 0;
+        if (best_.seconds > 0)
+            return "";
+        return fits_ ? "2^31 blocks or more" : "a row does not fit into shared memory";
     }
 
 private:
@@ -65,14 +64,12 @@ private:
     void set_problem() {
         GroupGemmParams &p = plan_.params;
         static_cast<TensorStrides &>(p) = tensor_strides(d_);
-        plan_.channels_last = d_.layout == Layout::ndhwc;
         p.in_channels = narrow(d_.in_channels_per_group());
         p.out_channels = narrow(d_.out_channels_per_group());
         p.steps = narrow(ceil_div(p.in_channels, group_channels));
         p.channel_tiles = narrow(ceil_div(p.out_channels, group_channels));
-        p.channels_last = plan_.channels_last;
-        p.wide = plan_.channels_last && p.in_channels % group_channels == 0;
-        p.pairs = plan_.channels_last && p.out_channels % 2 == 0;
+        p.wide = last_ && p.in_channels % group_channels == 0;
+        p.pairs = last_ && p.out_channels % 2 == 0;
         for (size_t axis = 0; axis < 3; ++axis)
             set_axis(axis);
         taps_ = real(p.axis[0].all_taps) * p.axis[1].all_taps * p.axis[2].all_taps;
@@ -121,10 +118,12 @@ private:
         const double box = real(p.steps * planes) * 16 * (cells + group_positions);
         // Lanes write every other one of eight rows at once: these begin at banks 8 apart.
         const int64_t row = round_up(tile[2], group_positions) * d_.stride[2] * element_ + 16;
-        const int64_t span = plan_.channels_last ? 0 : round_up(row - 16, 64) + 16;
+        const int64_t span = last_ ? 0 : round_up(row - 16, 64) + 16;
         const double spans = real(warps * group_channels * span);
-        if (weights + table + 16 + box + spans > real(device_.shared_bytes_per_block))
+        const double units = real(tile[0] * tile[1] * d_.stride[0] * d_.stride[1] * p.channel_tiles);
+        if (weights + table + 16 + box + spans > real(device_.shared_bytes_per_block) || units >= real(divisor_limit))
             return false;
+        fits_ = true;
         const double blocks = real(d_.batch) * real(d_.groups) * real(tiles[0]) * real(tiles[1]) * real(tiles[2]);
         if (blocks >= real(wide_divisor_limit))
             return false;
@@ -135,7 +134,7 @@ private:
         p.box_at = narrow(round_up(p.cells_at + static_cast<int64_t>(table), 16));
         p.spans_at = p.box_at + p.steps * narrow(planes) * p.plane_bytes;
         p.span_bytes = narrow(span);
-        p.units = narrow(tile[0] * tile[1] * d_.stride[0] * d_.stride[1] * p.channel_tiles);
+        p.units = narrow(static_cast<int64_t>(units));
         p.box_x = make_divisor(p.axis[2].box);
         p.box_y = make_divisor(p.axis[1].box);
         p.tile_rows = make_divisor(tile[0] * tile[1]);
@@ -158,8 +157,8 @@ private:
         const double multiply = rows * p.steps * chunks * (real(p.taps) * (words ? 9 : 8) + 10 * residues);
         const double put = chunks * residues * 8 * (words ? 2.2 : 3.2);
         const double row_bytes = real(ax.tile) * residues * real(element_);
-        const double copy = plan_.channels_last ? 0 : group_channels * (25 + 8 * std::ceil(row_bytes / 512));
-        const double write = real(p.units) * (100 + put * (plan_.channels_last ? 3 : 1) + copy);
+        const double copy = last_ ? 0 : group_channels * (25 + 8 * std::ceil(row_bytes / 512));
+        const double write = real(p.units) * (100 + put * (last_ ? 3 : 1) + copy);
         const double stage =
             std::ceil(real(p.cells) / 32) * (30 + p.steps * (p.wide ? 12.0 + 20 * words : 30.0 + 30 * words));
         const double weights = real(p.channel_tiles) * p.steps * p.taps * 40;
@@ -180,7 +179,7 @@ private:
         const double loaded = real(plan_.blocks) * p.cells * p.in_channels * size;
         // With channels last a group writes less than a sector of a cell where it has few channels.
         const double written = p.out_channels * size, y = size * real(d_.y_elements());
-        const double partial = plan_.channels_last ? std::max(partial_cost * (sector_bytes / written - 1), 0.0) : 0;
+        const double partial = last_ ? std::max(partial_cost * (sector_bytes / written - 1), 0.0) : 0;
         const double moved = x + y * (1 + partial) + std::max(loaded - x, 0.0) / l2_rate;
         const double memory = moved / device_.bytes_per_second;
         return launch + latency + std::max(compute, memory) + 0.25 * std::min(compute, memory);
@@ -190,7 +189,9 @@ private:
     const PhaseTable &phases_;
     const Device &device_;
     const int64_t element_;
-    double taps_ = 0; // of all residues
+    const bool last_;
+    double taps_ = 0;   // of all residues
+    bool fits_ = false; // a tile
     GroupPlan plan_{};
     GroupPlan &best_;
 };
@@ -200,7 +201,7 @@ private:
 std::string plan_group_gemm(const PlanContext &c, const Device &device, GroupPlan &plan) {
     if (std::string reason = refusal(c.desc, c.phases); !reason.empty())
         return reason;
-    return GroupPlanner(c, device, plan).search() ? "" : "a row does not fit into shared memory";
+    return GroupPlanner(c, device, plan).search();
 }
 
 } // namespace ct3d::cuda

@@ -12,7 +12,6 @@ namespace ct3d::cuda {
 
 struct GroupPlan {
     GroupGemmParams params; // but for addresses
-    bool channels_last;
     uint32_t blocks, shared_bytes;
     double seconds; // estimated
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "group_gemm_stage.cuh"
+#include "span_store.cuh"
 
 namespace ct3d::cuda {
 
@@ -55,46 +56,24 @@ public:
     __device__ __forceinline__ void end(const GroupRow<E> &row) const {
         __syncwarp();
         const int64_t step = p_.y_channel * bytes;
-        const int32_t own = lane() * 16, length = row.outputs * bytes;
-        uintptr_t to = reinterpret_cast<uintptr_t>(row.y) + own;
-        uint32_t from = shared_ + own;
+        const int32_t length = row.outputs * bytes;
+        uintptr_t at = span_address(row.y);
+        uint32_t from = shared_;
 #pragma unroll 2
-        for (int32_t channel = 0; channel < row.channels; ++channel, to += step, from += p_.span_bytes)
-            copy_span(to, from, own, length);
+        for (int32_t channel = 0; channel < row.channels; ++channel, at += step, from += p_.span_bytes)
+            store_span<E, false>(at, length, SpanCopy<E>(from, at));
     }
 
 private:
-    static constexpr int bytes = sizeof(E), warp_bytes = 32 * 16;
+    static constexpr int bytes = sizeof(E);
 
     static __device__ __forceinline__ int32_t lane() { return threadIdx.x % 32; }
-
-    // To a row of a channel, `own` bytes further on, from the same in shared memory.
-    static __device__ __forceinline__ void copy_span(uintptr_t at, uint32_t from, int32_t own, int32_t length) {
-        const int32_t past = static_cast<int32_t>(at % 16), end = past + length;
-        unsigned char *const to = reinterpret_cast<unsigned char *>(at - past);
-        if (own >= past && own + 16 <= end)
-            store_global(to, load_shared(from));
-#pragma unroll 1
-        for (int32_t further = warp_bytes; own + further + 16 <= end; further += warp_bytes)
-            store_global(to + further, load_shared(from + further));
-        // Elements of 16 bytes that are not the row's alone: of the first by half of the lanes, of the last by others.
-        const bool is_last = lane() >= 16;
-        const int32_t i = lane() % 16 * bytes, offset = i + (is_last ? end / 16 * 16 : 0);
-        if (i < 16 && (is_last || past > 0 || length < 16) && offset >= past && offset < end)
-            copy(from + offset - own, reinterpret_cast<E *>(to + (offset - own)));
-    }
 
     static __device__ __forceinline__ void store(uint32_t to, float v) {
         if constexpr (bytes == 4)
             store_shared(to, v);
         else
             store_shared(to, from_float<E>(v).bits);
-    }
-    static __device__ __forceinline__ void copy(uint32_t from, E *to) {
-        if constexpr (bytes == 4)
-            *to = load_shared_float(from);
-        else
-            to->bits = load_shared_half(from);
     }
 
     const GroupGemmParams &p_;
@@ -135,10 +114,8 @@ private:
             to[0] = from_float<E>(first);
             if (both)
                 to[1] = from_float<E>(second);
-        } else if constexpr (sizeof(E) == 4) {
-            *reinterpret_cast<float2 *>(to) = make_float2(first, second);
         } else {
-            *reinterpret_cast<uint32_t *>(to) = as_word(E{}, first, second);
+            store_two(to, first, second);
         }
     }
 

@@ -30,9 +30,6 @@ constexpr double unhidden = 0.3;                     // share of the lesser work
 constexpr double copy_cycles = 4000;                 // of an entry, by threads: not measured
 constexpr double issue_cycles = 4;                   // from one instruction of a warp to its next
 
-int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
-double real(int64_t value) { return static_cast<double>(value); }
-
 std::string refusal(const Desc &d) {
     if (std::string reason = gemm_refusal(d); !reason.empty())
         return reason;

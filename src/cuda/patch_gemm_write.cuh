@@ -61,21 +61,19 @@ private:
 #pragma unroll
                 for (int h = 0; h < 2; ++h)
                     if (j < ends[h])
-                        store_two(to[h], v[2 * h], v[2 * h + 1]);
+                        store_columns(to[h], v[2 * h], v[2 * h + 1]);
             }
             to[0] += step;
             to[1] += step;
         }
     }
 
-    __device__ __forceinline__ void store_two(Element *to, float first, float second) const {
-        if (p.vectors == 1) {
+    __device__ __forceinline__ void store_columns(Element *to, float first, float second) const {
+        if (p.vectors > 1) {
+            store_two(to, first, second);
+        } else {
             to[0] = from_float<Element>(first);
             to[1] = from_float<Element>(second);
-        } else if constexpr (bytes == 4) {
-            *reinterpret_cast<float2 *>(to) = make_float2(first, second);
-        } else {
-            *reinterpret_cast<uint32_t *>(to) = as_word(Element{}, first, second);
         }
     }
 

@@ -19,8 +19,6 @@ constexpr double issue_cycles = 4; // from one instruction of a warp to its next
 constexpr double job_overhead = 1000, line_bytes = 128;
 constexpr double unhidden = 0.2; // share of the lesser work that adds to the greatest
 
-double real(int64_t value) { return static_cast<double>(value); }
-
 // The greatest takes its time, and what the others do not hide beside it.
 template <class... Others> double together(double first, Others... others) {
     const double most = std::max({first, others...});
@@ -145,15 +143,15 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
     const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 2000);
     constexpr double warps = 4, lone_cycles = 1; // its copies overlap
     constexpr double bias_row_cycles = 70;
-    return {2 * tensor,
-            load,
-            std::max(multiply * issue_cycles, tensor) + drained + put * issue_cycles,
-            writes * copy_instructions(t) * issue_cycles,
-            writes * (warps * copy_instructions(t) * lone_cycles + 500),
-            bias_rows * warps * warp_spans(t) * bias_row_cycles};
+    return {.tensor = 2 * tensor,
+            .load = load,
+            .warpgroup = std::max(multiply * issue_cycles, tensor) + drained + put * issue_cycles,
+            .copy = writes * copy_instructions(t) * issue_cycles,
+            .writer = writes * (warps * copy_instructions(t) * lone_cycles + 500),
+            .bias = bias_rows * warps * warp_spans(t) * bias_row_cycles};
 }
 
-// Where a warp of its own writes the spans faster than they are put together.
+// Where a warp of its own writes spans, and rows of bias, in less time than the longest of the other work takes.
 bool WgmmaCost::hands_over(const WgmmaTiling &t) const {
     const Work w = work(t);
     return wgmma_hands_over(t.row->math, t.row->n) && !t.out.channels_last && !t.out.straight &&

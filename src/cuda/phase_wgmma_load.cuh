@@ -45,6 +45,7 @@ private:
     __device__ __forceinline__ void load(const WgmmaJob &job, int32_t z, int32_t slab) {
         constexpr int planes = gemm_planes(math);
         ring.wait_emptied();
+        __syncwarp(); // all lanes have seen it before it can be emptied again
         if (threadIdx.x % 32 == 0) {
             const uint32_t barrier = ring.filled(ring.slot), to = at.entry(p.shared, ring.slot);
             mbarrier_expect(barrier, planes * p.shared.box_bytes);
@@ -97,6 +98,7 @@ private:
 
     __device__ __forceinline__ void load(const unsigned char *from, int32_t bytes, int64_t tile_bytes) {
         ring.wait_emptied();
+        __syncwarp(); // all lanes have seen it before it can be emptied again
         if (threadIdx.x % 32 == 0) {
             const uint32_t barrier = ring.filled(ring.slot);
             mbarrier_expect(barrier, bytes * (1 + p.tile.second_row_tile));

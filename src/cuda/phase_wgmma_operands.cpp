@@ -14,7 +14,6 @@ namespace {
 WgmmaAxis make_axis(const PlanContext &c, size_t a) {
     const AxisTable &table = c.phases.axis[a];
     const Reach reach = table.reach();
-    const auto narrow = [](int64_t value) { return static_cast<int32_t>(value); };
     WgmmaAxis axis{};
     axis.in = narrow(c.desc.in[a]);
     axis.out = narrow(c.desc.out[a]);
@@ -54,7 +53,6 @@ int64_t row_bytes(const Desc &d) {
 }
 
 void set_channels(WgmmaOperands &o, const Desc &d, int32_t slab) {
-    const auto narrow = [](int64_t value) { return static_cast<int32_t>(value); };
     const int64_t bytes = wgmma_operand_bytes(gemm_math(d)), row = row_bytes(d);
     o.groups = narrow(d.groups);
     o.in_channels = narrow(d.in_channels_per_group());

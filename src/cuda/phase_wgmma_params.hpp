@@ -8,8 +8,8 @@
 //
 // Two warps load, by the copy engine: one entries (one slab of the box at one z) into a ring, the other stages (the
 // weights of one slab of some taps of x) into another. Two warpgroups multiply and write: other rows of y, or other
-// output channels. With channels first, two more warps write planes that are only bias and, where that is faster, what
-// the warpgroups have put together.
+// output channels. With channels first, two more warps write planes and row spans that are only bias and, where that is
+// faster, what the warpgroups have put together.
 #pragma once
 
 #include "divisor.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "phase_wgmma_write.cuh"
+#include "span_store.cuh"
 
 namespace ct3d::cuda {
 

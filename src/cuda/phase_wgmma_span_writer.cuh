@@ -90,14 +90,7 @@ private:
         fill_channels(plane + first * p.out.y, (rows + step - 1) / step, step * p.out.y, store().columns(), 0, 1);
     }
 
-    static constexpr int bytes = static_cast<int>(sizeof(Element)), warp_bytes = 32 * 16;
-
-    static __device__ __forceinline__ Element element(uint32_t word) {
-        if constexpr (bytes == 4)
-            return __uint_as_float(word);
-        else
-            return {static_cast<uint16_t>(word)};
-    }
+    static constexpr int bytes = static_cast<int>(sizeof(Element));
 
     // Of two of the tile's channels a lane has the bias, as often as it fits into a word.
     __device__ __forceinline__ void load_bias() {
@@ -119,44 +112,23 @@ private:
 #pragma unroll 1
             for (int32_t span = 0; span < spans; ++span) {
                 Element *const first = to + sample * p.out.sample + span * step;
-                if (length * bytes <= warp_bytes - 16)
+                if (length * bytes < long_span_bytes)
                     fill_spans<true>(first, length, share, shares);
                 else
                     fill_spans<false>(first, length, share, shares);
             }
     }
 
-    // One of each channel. By addresses of which each lane has its own, since what all lanes share is computed on the
-    // slow, uniform path; short ones some at once, so that their latency counts once.
+    // One of each channel; short ones some at once, so that their latency counts once.
     template <bool is_short>
     __device__ __forceinline__ void fill_spans(Element *first, int32_t length, int32_t share, int32_t shares) const {
         const int32_t channels = room();
         const int64_t step = shares * p.out.channel * bytes;
-        uintptr_t at = reinterpret_cast<uintptr_t>(first + share * p.out.channel) + lane_ * 16;
-        constexpr int together = !is_short ? 1 : math == GemmMath::f32 ? 2 : 4; // as registers allow
+        uintptr_t at = span_address(first + share * p.out.channel);
+        constexpr int together = is_short ? 4 : 1;
 #pragma unroll together
         for (int32_t channel = share; channel < channels; channel += shares, at += step)
-            fill_span<is_short>(at, length * bytes, bias(channel));
-    }
-
-    // `at`: of the span, lane * 16 further on. Short: a lane writes 16 bytes at most, beside an element at an end.
-    template <bool is_short>
-    __device__ __forceinline__ void fill_span(uintptr_t at, int32_t length, uint32_t word) const {
-        const uint4 words = make_uint4(word, word, word, word);
-        const int32_t past = static_cast<int32_t>(at % 16), end = past + length;
-        const int32_t own = lane_ * 16;
-        unsigned char *const to = reinterpret_cast<unsigned char *>(at - past);
-        if (own >= past && own + 16 <= end)
-            store_global(to, words);
-        if constexpr (!is_short)
-#pragma unroll 4
-            for (int32_t further = warp_bytes; own + further + 16 <= end; further += warp_bytes)
-                store_global(to + further, words);
-        // Elements of 16 bytes that are not the span's alone: of the first by half of the lanes, of the last by others.
-        const bool is_last = lane_ >= 16;
-        const int32_t i = lane_ % 16 * bytes, offset = i + (is_last ? end / 16 * 16 : 0);
-        if (i < 16 && (is_last || past > 0 || length < 16) && offset >= past && offset < end)
-            *reinterpret_cast<Element *>(to + (offset - own)) = element(word);
+            store_span<Element, is_short>(at, length * bytes, SpanFill<Element>(bias(channel)));
     }
 
     const PhaseWgmmaParams &p;

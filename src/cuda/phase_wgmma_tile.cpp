@@ -36,9 +36,6 @@ constexpr int64_t most_box = 256; // cells along a dimension that the copy engin
 constexpr int64_t most_slots = 32;
 constexpr int64_t short_bytes = 512; // of a span, for which one bulk copy costs more than it saves
 
-int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
-double real(int64_t value) { return static_cast<double>(value); }
-
 // Eight channels that write `width` bytes each: the accesses that they take, for each one that they need.
 int64_t conflicts_of(int64_t channel_bytes, int64_t width) {
     constexpr int64_t unit = 16, units = 8; // of the banks
@@ -204,7 +201,7 @@ private:
             return false;
         if (t.tile.samples > 1 && y_.n * element_ % 16 != 0)
             return false;
-        t.out.fill = has_bias_only(t.operands.axis[1]) || has_bias_only(t.operands.axis[2]);
+        t.out.fill = has_bias_only(t.operands.axis[2]) || (!row_spans && has_bias_only(t.operands.axis[1]));
         const int64_t row = whole ? d_.out[2] : t.tile.x * d_.stride[2];
         const int64_t bytes_of_span = (row_spans ? row : t.tile.y * d_.stride[1] * row) * element_;
         const int64_t span_rows = row_spans ? t.tile.y : 1, spans = t.tile.samples * span_rows;

@@ -44,13 +44,6 @@ private:
     const int32_t x_residue_;
 };
 
-template <class E> __device__ __forceinline__ E load_shared_element(uint32_t from) {
-    if constexpr (sizeof(E) == 4)
-        return load_shared_float(from);
-    else
-        return {load_shared_half(from)};
-}
-
 // One warpgroup's part of a job. Its tables in shared memory: places of N columns, then the bias of its channels.
 template <GemmMath math, WgmmaResidues residues, int N> class WgmmaOutputTile {
 public:

@@ -23,9 +23,6 @@ constexpr double load_latency = 1.5e-6;             // of a stage
 constexpr double reread_rate = 2.5;                 // of what another block has read too, against memory
 constexpr double unhidden = 0.25;                   // share of the lesser work that adds to the greater
 
-int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
-double real(int64_t value) { return static_cast<double>(value); }
-
 std::string refusal(const Desc &d, const PhaseTable &phases) {
     if (d.op != Op::forward)
         return "forward only";

@@ -79,13 +79,6 @@ private:
         }
     }
 
-    static __device__ __forceinline__ void store_two(Element *to, float first, float second) {
-        if constexpr (sizeof(Element) == 4)
-            *reinterpret_cast<float2 *>(to) = make_float2(first, second);
-        else
-            *reinterpret_cast<uint32_t *>(to) = as_word(Element{}, first, second);
-    }
-
     const SingleOutputParams &p;
     const int32_t window_, piece_, lane_;
     Element *y_;       // the first output, in window 0 of z

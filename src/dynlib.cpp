@@ -14,6 +14,13 @@ Dynlib::Dynlib(const char *file) : handle_(dlopen(file, RTLD_NOW | RTLD_LOCAL)) 
     throw Error(CT3D_UNSUPPORTED, "%s", reason ? reason : file);
 }
 
+bool Dynlib::is_loaded(const char *file) {
+    void *const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle)
+        dlclose(handle);
+    return handle;
+}
+
 void *Dynlib::find(const char *symbol) const { return dlsym(handle_, symbol); }
 
 } // namespace ct3d

@@ -9,6 +9,8 @@ class Dynlib {
 public:
     explicit Dynlib(const char *file); // throws Error(CT3D_UNSUPPORTED) with the loader's reason
 
+    static bool is_loaded(const char *file); // by anyone in this process
+
     void *find(const char *symbol) const; // null where the library has none of that name
 
 private:

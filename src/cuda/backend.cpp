@@ -2,16 +2,17 @@
 // NVIDIA GPUs as a backend: the devices, their memory, and the list of kernels.
 #include "backend.hpp"
 
-#include "../status.hpp"
+#include "../gpu/direct_kernel.hpp"
+#include "../gpu/limits.hpp"
+#include "../gpu/portable_kernel.hpp"
+#include "../gpu/probe.hpp"
 #include "device.hpp"
-#include "direct_kernel.hpp"
 #include "driver.hpp"
 #include "few_outputs_kernel.hpp"
 #include "group_gemm_kernel.hpp"
 #include "patch_gemm_kernel.hpp"
 #include "phase_gemm_kernel.hpp"
 #include "phase_wgmma_kernel.hpp"
-#include "portable_kernel.hpp"
 #include "single_output_kernel.hpp"
 
 #include <cinttypes>
@@ -24,14 +25,11 @@ namespace {
 CUdeviceptr address(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
 void probe(ct3d_backend_info &info) {
-    try {
-        info.device_count = device_count();
+    gpu::probe(info, [](ct3d_backend_info &i) {
+        i.device_count = device_count();
         const int version = driver_version();
-        std::snprintf(info.version, sizeof info.version, "driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
-    } catch (const Error &error) {
-        info.device_count = 0;
-        std::snprintf(info.reason, sizeof info.reason, "%.255s", error.message());
-    }
+        std::snprintf(i.version, sizeof i.version, "driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
+    });
 }
 
 void device_info(int32_t index, ct3d_device_info &info) {
@@ -45,22 +43,30 @@ void device_info(int32_t index, ct3d_device_info &info) {
 
 int32_t threads(int32_t) { return 1; }
 
+// A kernel of all vendors.
+template <Offer (*consider)(const PlanContext &, const gpu::Device &)> Offer shared(const PlanContext &c) {
+    return consider(c, device(c.device));
+}
+
 std::span<const Candidate> candidates() {
     static const Candidate list[] = {
 #ifdef CT3D_CUDA_SM90
-        patch_gemm_candidate,  phase_wgmma_candidate,
+        patch_gemm_candidate,
+        phase_wgmma_candidate,
 #endif
-        phase_gemm_candidate,  group_gemm_candidate,  single_output_candidate,
-        few_outputs_candidate, direct_candidate,      portable_candidate,
+        phase_gemm_candidate,
+        group_gemm_candidate,
+        single_output_candidate,
+        few_outputs_candidate,
+        {"direct", shared<gpu::consider_direct>},
+        {"portable", shared<gpu::consider_portable>},
     };
     return list;
 }
 
 void *alloc(int32_t index, uint64_t bytes) {
     const Device &d = device(index);
-    if (bytes > d.memory)
-        throw Error(CT3D_OUT_OF_MEMORY, "bytes is %" PRIu64 ", device %" PRId32 " has %" PRIu64, bytes, index,
-                    d.memory);
+    require_memory(d, bytes);
     const Current current(d);
     CUdeviceptr memory = 0;
     driver::cuMemAlloc(&memory, bytes);

@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The CUDA devices of this machine, as kernels need to know them.
+// The CUDA devices of this machine.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
+#include "../gpu/device.hpp"
+#include "gpu.hpp"
 
 namespace ct3d::cuda {
 
-struct Device {
-    int32_t index;
+struct Device : gpu::Device {
     int32_t major, minor; // compute capability
-    int32_t multiprocessors;
-    uint32_t shared_bytes_per_block; // most that a block may have, dynamic and static
-    uint32_t shared_bytes_per_multiprocessor;
-    uint64_t memory, l2_bytes;
-    double bytes_per_second; // memory bandwidth that a copy reaches, for cost models
-    void *context;           // CUcontext: the primary context, retained
-    char name[64];
+    void *context;        // CUcontext: the primary context, retained
 
     int32_t compute_capability() const { return 10 * major + minor; } // 90 for 9.0
-
-    // Blocks of so much shared memory each that a multiprocessor has room for.
-    double resident_blocks(double shared_bytes) const {
-        constexpr double reserved = 1024; // of each block, by the driver
-        return std::floor(shared_bytes_per_multiprocessor / (shared_bytes + reserved));
-    }
 };
 
 // The device of a plan; throws Error where it cannot be used.

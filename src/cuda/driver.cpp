@@ -1,42 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "driver.hpp"
 
-#include "../dynlib.hpp"
 #include "../status.hpp"
 #include "device.hpp"
-
-#include <unistd.h>
 
 namespace ct3d::cuda {
 
 namespace {
 
-// Neither is behind a lock, which a fork could leave taken in the child. Opening or initialising twice does no harm.
-std::atomic<const Dynlib *> library{nullptr};
-std::atomic<bool> initialised{false};
-
-// The process that has called the driver; 0: none.
-std::atomic<pid_t> owner{0};
-
-const Dynlib &opened() {
-    const Dynlib *open = library.load(std::memory_order_acquire);
-    if (open)
-        return *open;
-    const Dynlib *fresh = new Dynlib("libcuda.so.1");
-    if (library.compare_exchange_strong(open, fresh, std::memory_order_acq_rel))
-        return *fresh;
-    delete fresh;
-    return *open;
-}
-
-// The driver's state does not survive a fork.
-void require_owner() {
-    const pid_t self = getpid();
-    pid_t process = 0;
-    if (!owner.compare_exchange_strong(process, self) && process != self)
-        throw Error(CT3D_UNSUPPORTED, "this process was forked from process %d, in which the CUDA driver runs",
-                    static_cast<int>(process));
-}
+constexpr const char *files[] = {"libcuda.so.1"};
 
 // A driver runs code from a toolkit of its own major version, whatever the minor one.
 void require_version() {
@@ -46,7 +18,14 @@ void require_version() {
                     version / 1000, version % 1000 / 10, CUDA_VERSION / 1000);
 }
 
+void initialise() {
+    require_version();
+    driver::cuInit(0);
+}
+
 } // namespace
+
+constinit gpu::DriverLibrary library("CUDA", files);
 
 int driver_version() {
     static std::atomic<int> known{0};
@@ -58,10 +37,6 @@ int driver_version() {
     return version;
 }
 
-void *find_driver_function(const char *name) { return opened().find(name); }
-
-void throw_missing(const char *name) { throw Error(CT3D_UNSUPPORTED, "the driver is too old: it has no %s", name); }
-
 void throw_failed(const char *name, CUresult result) {
     const char *text = nullptr;
     if (!driver::cuGetErrorName.present() || driver::cuGetErrorName.attempt(result, &text) != CUDA_SUCCESS || !text)
@@ -70,20 +45,7 @@ void throw_failed(const char *name, CUresult result) {
                 text, static_cast<int>(result));
 }
 
-void require_driver() {
-    opened();
-    require_owner();
-    if (initialised.load(std::memory_order_acquire))
-        return;
-    try {
-        require_version();
-        driver::cuInit(0);
-    } catch (...) {
-        owner.store(0); // so that a child tells the reason too
-        throw;
-    }
-    initialised.store(true, std::memory_order_release);
-}
+void require_driver() { library.require(initialise); }
 
 Current::Current(const Device &device) {
     require_driver();

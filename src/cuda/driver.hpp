@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The CUDA driver: opened at first use, each function looked up at its first call, each result checked.
+// The functions of the CUDA driver.
 #pragma once
 
-#include <atomic>
+#include "../gpu/driver_library.hpp"
+
 #include <cuda.h>
 
 namespace ct3d::cuda {
@@ -14,53 +15,11 @@ void require_driver();
 // 1000 * major + 10 * minor of the CUDA that the driver is for.
 int driver_version();
 
-// Null where the driver has no function of that name.
-void *find_driver_function(const char *name);
-
-[[noreturn]] void throw_missing(const char *name);
 [[noreturn]] void throw_failed(const char *name, CUresult);
 
-template <class Signature> class DriverFunction;
+extern constinit gpu::DriverLibrary library;
 
-template <class... Parameters> class DriverFunction<CUresult(Parameters...)> {
-public:
-    constexpr explicit DriverFunction(const char *name) : name_(name) {}
-
-    bool present() const { return find(); }
-
-    // Throws Error where the driver has no such function; so do the calls.
-    void require() const { required(); }
-
-    CUresult attempt(Parameters... parameters) const { return required()(parameters...); }
-
-    // Throws Error where the call fails.
-    void operator()(Parameters... parameters) const {
-        if (const CUresult result = attempt(parameters...); result != CUDA_SUCCESS)
-            throw_failed(name_, result);
-    }
-
-private:
-    using Address = CUresult (*)(Parameters...);
-
-    Address find() const {
-        Address address = address_.load(std::memory_order_relaxed);
-        if (!address) {
-            address = reinterpret_cast<Address>(find_driver_function(name_));
-            address_.store(address, std::memory_order_relaxed);
-        }
-        return address;
-    }
-
-    Address required() const {
-        const Address found = find();
-        if (!found)
-            throw_missing(name_);
-        return found;
-    }
-
-    const char *const name_;
-    mutable std::atomic<Address> address_{nullptr};
-};
+template <class Signature> using DriverFunction = gpu::DriverFunction<library, CUDA_SUCCESS, throw_failed, Signature>;
 
 // cuda.h renames a function whose parameters have changed; macros carry the name and the parameters together.
 #define CT3D_NAME(function) #function

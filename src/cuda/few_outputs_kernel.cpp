@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "few_outputs_kernel.hpp"
 
+#include "../gpu/function.hpp"
+#include "../gpu/tensors.hpp"
 #include "../report.hpp"
 #include "few_outputs_plan.hpp"
-#include "function.hpp"
-#include "tensors.hpp"
+#include "gpu.hpp"
 
 #include <string>
 

@@ -7,8 +7,9 @@
 // as words, of one f32 or two 16-bit channels.
 #pragma once
 
-#include "divisor.hpp"
-#include "tensor_params.hpp"
+#include "../gpu/divisor.hpp"
+#include "../gpu/tensor_params.hpp"
+#include "gpu.hpp"
 
 namespace ct3d::cuda {
 

@@ -2,7 +2,8 @@
 #include "few_outputs_plan.hpp"
 
 #include "../arithmetic.hpp"
-#include "tensors.hpp"
+#include "../gpu/tensors.hpp"
+#include "gpu.hpp"
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -2,10 +2,11 @@
 // What a block with few output channels does before it multiplies: find its tile, stage weights and inputs as words.
 #pragma once
 
-#include "divisor.cuh"
+#include "../gpu/divisor.cuh"
+#include "../gpu/span.cuh"
 #include "few_outputs_params.hpp"
+#include "gpu.hpp"
 #include "ptx.cuh"
-#include "span.cuh"
 
 namespace ct3d::cuda {
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "group_gemm_kernel.hpp"
 
+#include "../gpu/function.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "../gpu/tensors.hpp"
 #include "../report.hpp"
-#include "function.hpp"
+#include "gpu.hpp"
 #include "group_gemm_plan.hpp"
-#include "phase_gemm_tile.hpp"
-#include "tensors.hpp"
 
 #include <string>
 

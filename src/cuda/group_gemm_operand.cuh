@@ -2,7 +2,8 @@
 // The arithmetic of the grouped GEMM: how eight channels lie in shared memory, and how they are multiplied.
 #pragma once
 
-#include "element.cuh"
+#include "../gpu/element.cuh"
+#include "gpu.hpp"
 #include "ptx.cuh"
 
 namespace ct3d::cuda {

@@ -7,8 +7,9 @@
 // positions for all residues of x in registers, tap by tap, so that no product is made that the output does not have.
 #pragma once
 
-#include "divisor.hpp"
-#include "tensor_params.hpp"
+#include "../gpu/divisor.hpp"
+#include "../gpu/tensor_params.hpp"
+#include "gpu.hpp"
 
 namespace ct3d::cuda {
 

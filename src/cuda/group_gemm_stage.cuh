@@ -2,7 +2,8 @@
 // What a block of the grouped GEMM does before it multiplies: finds its tile, stages weights and box.
 #pragma once
 
-#include "divisor.cuh"
+#include "../gpu/divisor.cuh"
+#include "gpu.hpp"
 #include "group_gemm_operand.cuh"
 #include "group_gemm_params.hpp"
 

@@ -2,7 +2,8 @@
 // The order of work of the patch GEMM, and where things stand in shared memory.
 #pragma once
 
-#include "divisor.cuh"
+#include "../gpu/divisor.cuh"
+#include "gpu.hpp"
 #include "patch_gemm_params.hpp"
 #include "ptx.cuh"
 
@@ -40,7 +41,7 @@ struct PatchColumn {
         if constexpr (channels_last) {
             constexpr int32_t block = patch_block_channels(math);
             const int32_t in = column % block, rest = column / block, tap = rest >> 1 & ((1 << taps_bits) - 1);
-            return {(rest >> (1 + taps_bits)) * block + gemm_channel(in / 8, in % 8, patch_vector(math), true),
+            return {(rest >> (1 + taps_bits)) * block + gemm_channel(2, in / 8, in % 8, patch_vector(math), true),
                     tap >> p.y_bits, tap & ((1 << p.y_bits) - 1), rest & 1};
         } else {
             return {column >> (1 + taps_bits), column >> (1 + p.y_bits) & ((1 << p.z_bits) - 1),

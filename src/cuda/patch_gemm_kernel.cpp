@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "patch_gemm_kernel.hpp"
 
+#include "../gpu/function.hpp"
+#include "../gpu/tensors.hpp"
 #include "../report.hpp"
-#include "function.hpp"
+#include "gpu.hpp"
 #include "patch_gemm_plan.hpp"
-#include "tensors.hpp"
 
 namespace ct3d::cuda {
 

@@ -2,8 +2,9 @@
 // The warpgroup that loads: entries, in the order in which they are multiplied.
 #pragma once
 
+#include "../gpu/phase_gemm_operand.cuh"
+#include "gpu.hpp"
 #include "patch_gemm_job.cuh"
-#include "phase_gemm_math.cuh"
 
 namespace ct3d::cuda {
 

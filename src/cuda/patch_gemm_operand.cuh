@@ -3,8 +3,9 @@
 // is chosen such that a thread finds its own in few words, without conflicts of banks.
 #pragma once
 
+#include "../gpu/phase_gemm_operand.cuh"
+#include "gpu.hpp"
 #include "patch_gemm_params.hpp"
-#include "phase_gemm_math.cuh"
 
 namespace ct3d::cuda {
 

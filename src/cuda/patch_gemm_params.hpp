@@ -11,9 +11,11 @@
 // its own tiles from its own ring.
 #pragma once
 
-#include "divisor.hpp"
-#include "phase_gemm_params.hpp"
-#include "tensor_params.hpp"
+#include "../gpu/divisor.hpp"
+#include "../gpu/phase_gemm_params.hpp"
+#include "../gpu/tensor_params.hpp"
+#include "gpu.hpp"
+#include "tensor_map_params.hpp"
 #include "wgmma_operand.hpp"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 #include "patch_gemm_plan.hpp"
 
 #include "../arithmetic.hpp"
-#include "phase_gemm_tile.hpp"
-#include "tensors.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "../gpu/tensors.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -15,6 +15,7 @@ namespace {
 
 #define CT3D_PATCH_ROW(math, n) {GemmMath::math, n, "ct3d_patch_gemm_" #math "_" #n},
 constexpr PatchRow rows[] = {
+#include "gpu.hpp"
 #include "patch_gemm_rows.inc"
 };
 #undef CT3D_PATCH_ROW

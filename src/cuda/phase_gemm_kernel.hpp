@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forward on tensor cores.
+// Forward on tensor cores, by mma.sync.
 #pragma once
 
 #include "../backend.hpp"

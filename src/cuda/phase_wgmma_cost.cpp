@@ -2,7 +2,8 @@
 #include "phase_wgmma_cost.hpp"
 
 #include "../arithmetic.hpp"
-#include "phase_gemm_tile.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "gpu.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,8 @@
 // The order of work of the phase GEMM for sm_90a, which the warps that load and those that multiply go through alike.
 #pragma once
 
-#include "divisor.cuh"
+#include "../gpu/divisor.cuh"
+#include "gpu.hpp"
 #include "phase_wgmma_params.hpp"
 #include "ptx.cuh"
 

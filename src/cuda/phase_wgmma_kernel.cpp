@@ -3,14 +3,15 @@
 #include "phase_wgmma_kernel.hpp"
 
 #include "../arithmetic.hpp"
+#include "../gpu/function.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "../gpu/tensors.hpp"
 #include "../report.hpp"
 #include "../status.hpp"
-#include "function.hpp"
-#include "phase_gemm_tile.hpp"
+#include "gpu.hpp"
 #include "phase_wgmma_pack.hpp"
 #include "phase_wgmma_tile.hpp"
 #include "tensor_map.hpp"
-#include "tensors.hpp"
 
 #include <algorithm>
 #include <array>

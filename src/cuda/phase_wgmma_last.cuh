@@ -3,9 +3,10 @@
 // a position together, 16 bytes a thread.
 #pragma once
 
+#include "../gpu/span.cuh"
+#include "gpu.hpp"
 #include "phase_wgmma_multiply.cuh"
 #include "phase_wgmma_write.cuh"
-#include "span.cuh"
 
 namespace ct3d::cuda {
 

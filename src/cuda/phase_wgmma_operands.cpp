@@ -2,7 +2,8 @@
 #include "phase_wgmma_operands.hpp"
 
 #include "../arithmetic.hpp"
-#include "phase_gemm_tile.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "gpu.hpp"
 #include "phase_wgmma_pack.hpp"
 
 #include <algorithm>

@@ -4,8 +4,10 @@
 // blocks.
 #include "phase_wgmma_pack.hpp"
 
-#include "divisor.cuh"
-#include "phase_gemm_math.cuh"
+#include "../gpu/divisor.cuh"
+#include "gpu.hpp"
+#include "../gpu/phase_gemm_operand.cuh"
+#include "gpu.hpp"
 
 namespace ct3d::cuda {
 

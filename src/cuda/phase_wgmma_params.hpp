@@ -12,9 +12,10 @@
 // faster, what the warpgroups have put together.
 #pragma once
 
-#include "divisor.hpp"
-#include "phase_gemm_params.hpp"
-#include "tensor_params.hpp"
+#include "../gpu/divisor.hpp"
+#include "../gpu/phase_gemm_params.hpp"
+#include "gpu.hpp"
+#include "tensor_map_params.hpp"
 #include "wgmma_operand.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include "phase_wgmma_tile.hpp"
 
 #include "../arithmetic.hpp"
-#include "phase_gemm_tile.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
 #include "phase_wgmma_cost.hpp"
 #include "phase_wgmma_pack.hpp"
 
@@ -27,6 +27,7 @@ constexpr WgmmaRow rows[] = {
 #include "phase_wgmma_rows.inc"
 #undef CT3D_WGMMA_ROW
 #define CT3D_WGMMA_ROW(residues, n) CT3D_WGMMA_ROW_OF(f32, residues, n)
+#include "gpu.hpp"
 #include "phase_wgmma_rows_f32.inc"
 #undef CT3D_WGMMA_ROW
 };

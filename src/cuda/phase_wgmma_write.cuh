@@ -2,7 +2,8 @@
 // What both ways of writing share: where the columns of a warpgroup's sums are in the output, bias, conversion.
 #pragma once
 
-#include "phase_gemm_math.cuh"
+#include "../gpu/phase_gemm_operand.cuh"
+#include "gpu.hpp"
 #include "phase_wgmma_job.cuh"
 
 namespace ct3d::cuda {

@@ -116,10 +116,10 @@ private:
             for (int tile = 0; tile < tiles; ++tile) {
                 uint32_t a[4];
                 inputs.load(a, stage - tap * p.row_bytes, tile, step);
-                Operands<math>::multiply(sums[tile][0], a, {ends.x, ends.y});
-                Operands<math>::multiply(sums[tile][1], a, {ends.z, ends.w});
-                Operands<math>::multiply(next[tile][0], a, {begins.x, begins.y});
-                Operands<math>::multiply(next[tile][1], a, {begins.z, begins.w});
+                multiply_fragment<math>(sums[tile][0], a, {ends.x, ends.y});
+                multiply_fragment<math>(sums[tile][1], a, {ends.z, ends.w});
+                multiply_fragment<math>(next[tile][0], a, {begins.x, begins.y});
+                multiply_fragment<math>(next[tile][1], a, {begins.z, begins.w});
             }
         }
     }

@@ -2,8 +2,10 @@
 // The order of work of the kernel for one output channel, and where things stand in its shared memory.
 #pragma once
 
-#include "divisor.cuh"
-#include "phase_gemm_math.cuh"
+#include "../gpu/divisor.cuh"
+#include "../gpu/phase_gemm_operand.cuh"
+#include "gpu.hpp"
+#include "phase_gemm_fragment.cuh"
 #include "ptx.cuh"
 #include "single_output_params.hpp"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "single_output_kernel.hpp"
 
+#include "../gpu/function.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "../gpu/tensors.hpp"
 #include "../report.hpp"
-#include "function.hpp"
-#include "phase_gemm_tile.hpp"
+#include "gpu.hpp"
 #include "single_output_plan.hpp"
-#include "tensors.hpp"
 
 #include <string>
 

@@ -11,9 +11,10 @@
 // all columns are one list, of which each block has an equal part.
 #pragma once
 
-#include "divisor.hpp"
-#include "phase_gemm_params.hpp"
-#include "tensor_params.hpp"
+#include "../gpu/divisor.hpp"
+#include "../gpu/phase_gemm_params.hpp"
+#include "../gpu/tensor_params.hpp"
+#include "gpu.hpp"
 
 #include <cstdint>
 

@@ -2,8 +2,9 @@
 #include "single_output_plan.hpp"
 
 #include "../arithmetic.hpp"
-#include "phase_gemm_tile.hpp"
-#include "tensors.hpp"
+#include "../gpu/phase_gemm_tile.hpp"
+#include "../gpu/tensors.hpp"
+#include "gpu.hpp"
 
 #include <algorithm>
 #include <limits>

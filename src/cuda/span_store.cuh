@@ -3,7 +3,8 @@
 // written whole, 16 bytes a lane, and what is left at both ends in one go, so that no sector is written twice.
 #pragma once
 
-#include "element.cuh"
+#include "../gpu/element.cuh"
+#include "gpu.hpp"
 
 namespace ct3d::cuda {
 

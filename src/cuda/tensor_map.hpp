@@ -3,7 +3,8 @@
 #pragma once
 
 #include "device.hpp"
-#include "tensor_params.hpp"
+#include "gpu.hpp"
+#include "tensor_map_params.hpp"
 
 #include <cstdint>
 

@@ -3,7 +3,8 @@
 // memory, the first one perhaps in registers. For sm_90a.
 #pragma once
 
-#include "phase_gemm_params.hpp"
+#include "../gpu/phase_gemm_params.hpp"
+#include "gpu.hpp"
 #include "ptx.cuh"
 #include "wgmma_operand.hpp"
 

@@ -3,7 +3,8 @@
 // 16 * (warp of the warpgroup) + 8 * h + lane / 4 and column 8 * j + 2 * (lane % 4) + i.
 #pragma once
 
-#include "phase_gemm_params.hpp"
+#include "../gpu/phase_gemm_params.hpp"
+#include "gpu.hpp"
 #include "wgmma.cuh"
 
 namespace ct3d::cuda {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test may ask of the stand-in driver: exported beside the driver's functions, looked up with dlsym().
+/* What a test may ask of a stand-in driver: exported beside the driver's functions, looked up with dlsym().
  *
- * CT3D_STANDIN_SEED, _DEVICES (1), _ARCH (90), _VERSION (13000), _MULTIPROCESSORS (132) are read from the
- * environment. */
+ * CT3D_STANDIN_SEED, _DEVICES (1) and _MULTIPROCESSORS are read from the environment; by the one for CUDA _ARCH (90)
+ * and _VERSION (13000), by the one for HIP _HIP_ARCH (gfx90a; gfx942, gfx1100, or an architecture without code),
+ * _HIP_VERSION and _HIP_PROPERTIES (6; 5 is a runtime that lacks the newer function for the properties of a device). */
 #ifndef CT3D_TESTS_STANDIN_CONTROL_H
 #define CT3D_TESTS_STANDIN_CONTROL_H
 

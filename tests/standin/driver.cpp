@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: MIT
 // The functions of the CUDA driver besides those for work: device memory is the host's.
+#include "device_memory.hpp"
 #include "driver_state.hpp"
-
 #include "shared_memory.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 using standin::context_stack;
 using standin::driver;
 using standin::environment;
+using standin::state;
 
 namespace {
 
 constexpr int default_shared_bytes = 48 << 10, oldest_arch = 80;
-constexpr size_t memory_alignment = 512, most_poisoned = 16 << 20;
 
 long arch() { return environment("CT3D_STANDIN_ARCH", 90); }
 int devices() { return static_cast<int>(environment("CT3D_STANDIN_DEVICES", 1)); }
 bool exists(CUdevice device) { return device >= 0 && device < devices(); }
-
-size_t host_memory() {
-    return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
 
 void *host(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
@@ -38,7 +32,7 @@ CUresult cuInit(unsigned int flags) {
         return CUDA_ERROR_INVALID_VALUE;
     if (devices() == 0)
         return CUDA_ERROR_NO_DEVICE;
-    const std::lock_guard lock(driver().mutex);
+    const std::lock_guard lock(state().mutex);
     driver().initialised = true;
     return CUDA_SUCCESS;
 }
@@ -97,7 +91,7 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device) {
     STANDIN_CALL(initialised);
     if (!exists(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    *bytes = host_memory();
+    *bytes = standin::host_memory();
     return CUDA_SUCCESS;
 }
 
@@ -142,7 +136,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     STANDIN_CALL(initialised);
     if (!exists(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    const std::lock_guard lock(driver().mutex);
+    const std::lock_guard lock(state().mutex);
     auto &all = driver().contexts;
     while (all.size() <= static_cast<size_t>(device))
         all.push_back(std::make_unique<CUctx_st>(CUctx_st{static_cast<CUdevice>(all.size()), 0}));
@@ -187,7 +181,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image) {
         return CUDA_ERROR_INVALID_IMAGE;
     if (arch() < oldest_arch)
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    const std::lock_guard lock(driver().mutex);
+    const std::lock_guard lock(state().mutex);
     driver().modules.push_back(std::make_unique<CUmod_st>(CUmod_st{context_stack().back()}));
     *module = driver().modules.back().get();
     return CUDA_SUCCESS;
@@ -198,7 +192,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     const standin::Kernel *const kernel = standin::find_kernel(name);
     if (!kernel)
         return CUDA_ERROR_NOT_FOUND;
-    const std::lock_guard lock(driver().mutex);
+    const std::lock_guard lock(state().mutex);
     const CUfunc_st fresh{kernel, module->context, default_shared_bytes};
     *function = &driver().functions.try_emplace({kernel, module->context}, fresh).first->second;
     return CUDA_SUCCESS;
@@ -234,7 +228,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
         value > static_cast<int>(standin::most_shared_bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    const std::lock_guard lock(driver().mutex);
+    const std::lock_guard lock(state().mutex);
     function->dynamic_shared_bytes = value;
     return CUDA_SUCCESS;
 }
@@ -243,28 +237,16 @@ CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
     STANDIN_CALL(no_capture);
     if (bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    const size_t rounded = (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
-    void *const memory = rounded < bytes ? nullptr : std::aligned_alloc(memory_alignment, rounded);
+    void *const memory = standin::allocate(bytes);
     if (!memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    std::memset(memory, 0xff, bytes < most_poisoned ? bytes : most_poisoned);
     *address = reinterpret_cast<CUdeviceptr>(memory);
-    const std::lock_guard lock(driver().mutex);
-    driver().allocations[*address] = bytes;
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemFree(CUdeviceptr address) {
     STANDIN_CALL(no_capture);
-    if (address == 0)
-        return CUDA_SUCCESS;
-    {
-        const std::lock_guard lock(driver().mutex);
-        if (driver().allocations.erase(address) == 0)
-            return CUDA_ERROR_INVALID_VALUE;
-    }
-    std::free(host(address));
-    return CUDA_SUCCESS;
+    return address == 0 || standin::release(host(address)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {

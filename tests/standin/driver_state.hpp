@@ -3,18 +3,15 @@
 #pragma once
 
 #pragma GCC visibility push(default)
-#include "control.h"
-
 #include <cuda.h>
 #pragma GCC visibility pop
 
+#include "calls.hpp"
 #include "kernels.hpp"
+#include "work.hpp"
 
-#include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 // What the handles of cuda.h point to.
@@ -30,41 +27,23 @@ struct CUfunc_st {
     CUcontext context;
     int dynamic_shared_bytes; // the most that a launch may ask for
 };
-struct CUgraph_st {
-    std::vector<std::function<void()>> work;
-};
-struct CUgraphExec_st {
-    std::vector<std::function<void()>> work;
-};
-struct CUstream_st {
-    CUcontext context;
-    std::unique_ptr<CUgraph_st> captured; // while work is recorded
-};
-struct CUevent_st {
-    double seconds;
-};
+struct CUgraph_st : standin::Graph {};
+struct CUgraphExec_st : standin::Graph {};
+struct CUstream_st : standin::Stream {};
+struct CUevent_st : standin::Event {};
 
 namespace standin {
 
+// Behind the lock of the state.
 struct Driver {
-    std::mutex mutex;
     bool initialised = false;
     std::vector<std::unique_ptr<CUctx_st>> contexts; // one per device
     std::vector<std::unique_ptr<CUmod_st>> modules;
     std::map<std::pair<const Kernel *, CUcontext>, CUfunc_st> functions;
-    std::map<CUdeviceptr, size_t> allocations;
-    standin_state seen{};
-    long captures = 0; // under way
-    std::vector<const char *> calls;
-    long first_failure = 0, failures = 0;
-    const char *fail_function = nullptr;
-    int failure = 0;
 };
 
 Driver &driver();
 std::vector<CUcontext> &context_stack(); // of the calling thread
-
-long environment(const char *name, long otherwise);
 
 enum class Needs { nothing, initialised, context, no_capture };
 

@@ -2,40 +2,37 @@
 // The functions of the CUDA driver for work: it is done when it is enqueued, or recorded into a graph.
 #include "driver_state.hpp"
 
-#include <chrono>
 #include <cstring>
+#include <utility>
 
 using standin::context_stack;
-using standin::driver;
+using standin::enqueue;
+using standin::Enqueued;
+using standin::state;
 
 namespace {
 
-using Work = std::function<void()>;
-
-struct alignas(64) Line { // as parameters may be aligned
-    unsigned char bytes[64];
-};
-
 void *host(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-// The caller holds the lock.
-CUresult enqueue(CUstream stream, Work work) {
-    if (stream && stream->context != context_stack().back())
+CUresult result(Enqueued enqueued) {
+    switch (enqueued) {
+    case Enqueued::foreign:
         return CUDA_ERROR_INVALID_HANDLE;
-    if (stream && stream->captured)
-        stream->captured->work.push_back(std::move(work));
-    else if (!stream && driver().captures > 0) // the legacy stream would wait for the one that is captured
+    case Enqueued::implicit:
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    else
-        work();
-    return CUDA_SUCCESS;
+    default:
+        return CUDA_SUCCESS;
+    }
+}
+
+CUresult enqueue_for_caller(CUstream stream, standin::Work work) {
+    const std::lock_guard lock(state().mutex);
+    return result(enqueue(stream, context_stack().back(), std::move(work)));
 }
 
 CUresult wait() {
-    const std::lock_guard lock(driver().mutex);
-    ++driver().seen.waits;
+    const std::lock_guard lock(state().mutex);
+    standin::note_wait();
     return CUDA_SUCCESS;
 }
 
@@ -46,7 +43,6 @@ bool fits(const CUfunc_st &function, standin::Grid grid, unsigned threads, unsig
            shared_bytes <= static_cast<unsigned>(function.dynamic_shared_bytes);
 }
 
-// Launches are one after the other, whether they may overlap or not.
 bool known(const CUlaunchConfig &config) {
     for (unsigned i = 0; i < config.numAttrs; ++i)
         if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
@@ -63,15 +59,9 @@ CUresult launch(const CUlaunchConfig &config, CUfunction function, void **params
     if (!fits(*function, grid, threads, shared_bytes) || config.blockDimY != 1 || config.blockDimZ != 1 || extra ||
         !known(config))
         return CUDA_ERROR_INVALID_VALUE;
-    const size_t bytes = function->kernel->params_bytes;
-    std::vector<Line> copy(bytes / sizeof(Line) + 1);
-    std::memcpy(copy.data(), params[0], bytes);
-    const std::lock_guard lock(driver().mutex);
-    ++driver().seen.launches;
-    driver().seen.stream = stream;
-    return enqueue(stream, [kernel = function->kernel, grid, threads, shared_bytes, copy] {
-        standin::launch(*kernel, grid, threads, shared_bytes, copy.data());
-    });
+    standin::Work work = standin::launch_work(*function->kernel, grid, threads, shared_bytes, params[0]);
+    const std::lock_guard lock(state().mutex);
+    return result(standin::enqueue_launch(stream, context_stack().back(), std::move(work)));
 }
 
 } // namespace
@@ -91,14 +81,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
     STANDIN_CALL(context);
-    const std::lock_guard lock(driver().mutex);
-    return enqueue(stream, [=] { std::memset(host(to), value, bytes); });
+    return enqueue_for_caller(stream, [=] { std::memset(host(to), value, bytes); });
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
     STANDIN_CALL(context);
-    const std::lock_guard lock(driver().mutex);
-    return enqueue(stream, [=] { std::memmove(host(to), host(from), bytes); });
+    return enqueue_for_caller(stream, [=] { std::memmove(host(to), host(from), bytes); });
 }
 
 CUresult cuCtxSynchronize() {
@@ -108,7 +96,7 @@ CUresult cuCtxSynchronize() {
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int) {
     STANDIN_CALL(context);
-    *stream = new CUstream_st{context_stack().back(), nullptr};
+    *stream = new CUstream_st{{context_stack().back(), std::nullopt}};
     return CUDA_SUCCESS;
 }
 
@@ -125,37 +113,30 @@ CUresult cuStreamSynchronize(CUstream) {
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
     STANDIN_CALL(context);
-    if (!stream || stream->captured)
-        return CUDA_ERROR_ILLEGAL_STATE;
-    const std::lock_guard lock(driver().mutex);
-    ++driver().captures;
-    stream->captured = std::make_unique<CUgraph_st>();
-    return CUDA_SUCCESS;
+    const std::lock_guard lock(state().mutex);
+    return standin::begin_capture(stream) ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
     STANDIN_CALL(context);
-    if (!stream || !stream->captured)
+    const std::lock_guard lock(state().mutex);
+    std::optional<standin::Graph> captured = standin::end_capture(stream);
+    if (!captured)
         return CUDA_ERROR_ILLEGAL_STATE;
-    const std::lock_guard lock(driver().mutex);
-    --driver().captures;
-    *graph = stream->captured.release();
+    *graph = new CUgraph_st{std::move(*captured)};
     return CUDA_SUCCESS;
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph, unsigned long long) {
     STANDIN_CALL(context);
-    *executable = new CUgraphExec_st{graph->work};
+    *executable = new CUgraphExec_st{*graph};
     return CUDA_SUCCESS;
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
     STANDIN_CALL(context);
-    const std::lock_guard lock(driver().mutex);
-    for (const Work &work : executable->work)
-        if (const CUresult result = enqueue(stream, work); result != CUDA_SUCCESS)
-            return result;
-    return CUDA_SUCCESS;
+    const std::lock_guard lock(state().mutex);
+    return result(enqueue(*executable, stream, context_stack().back()));
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
@@ -172,13 +153,13 @@ CUresult cuGraphDestroy(CUgraph graph) {
 
 CUresult cuEventCreate(CUevent *event, unsigned int) {
     STANDIN_CALL(context);
-    *event = new CUevent_st{0};
+    *event = new CUevent_st{{0}};
     return CUDA_SUCCESS;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream) {
     STANDIN_CALL(context);
-    event->seconds = now();
+    event->seconds = standin::now();
     return CUDA_SUCCESS;
 }
 

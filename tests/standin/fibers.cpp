@@ -158,6 +158,8 @@ void run_block(uint32_t threads, uint32_t warp, Entry entry, const void *params)
     current_thread = 0;
 }
 
+uint32_t warp_lanes() { return block.warp; }
+
 void barrier(uint32_t id, uint32_t count) {
     if (id >= barriers || count > block.threads || (count && count % block.warp))
         fault("barrier %u of %u threads", id, count);

@@ -32,6 +32,9 @@ void run_block(uint32_t threads, uint32_t warp, Entry entry, const void *params)
 // Of the running fiber.
 extern uint32_t current_thread;
 
+// Lanes of a warp of the block that runs.
+uint32_t warp_lanes();
+
 // Waits until `count` threads are at barrier `id`; 0 stands for all that have not ended.
 void barrier(uint32_t id, uint32_t count);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "kernels.hpp"
 
-#include "async_copies.hpp"
 #include "bad_access.hpp"
-#include "cuda_language.hpp"
-#include "warpgroup.hpp"
+#include "device_language.hpp"
+#include "machine.hpp"
 
 #include <cstdlib>
 #include <numeric>
@@ -15,8 +14,6 @@ uint3 block_index;
 dim3 grid_dimensions, block_dimensions;
 
 namespace {
-
-constexpr uint32_t warp = 32;
 
 const Kernel *first_kernel;
 
@@ -51,6 +48,7 @@ const Kernel *find_kernel(std::string_view name) {
 
 void launch(const Kernel &kernel, Grid grid, uint32_t threads, uint32_t dynamic_shared_bytes, const void *params) {
     const BadAccess watch;
+    const Machine m = machine();
     draws.state = seed();
     grid_dimensions = {grid.x, grid.y, grid.z};
     block_dimensions = {threads, 1, 1};
@@ -61,12 +59,10 @@ void launch(const Kernel &kernel, Grid grid, uint32_t threads, uint32_t dynamic_
         block_index = {static_cast<uint32_t>(number % grid.x), static_cast<uint32_t>(row % grid.y),
                        static_cast<uint32_t>(row / grid.y)};
         set_position(kernel.name, number);
-        begin_shared(dynamic_shared_bytes);
-        begin_copies(threads);
-        begin_products(threads);
-        run_block(threads, warp, kernel.entry, params);
-        end_products();
-        end_copies();
+        begin_shared(dynamic_shared_bytes, m.shared_bytes);
+        m.begin_block(threads);
+        run_block(threads, m.warp, kernel.entry, params);
+        m.end_block();
         end_shared();
     }
 }

@@ -16,7 +16,7 @@ constexpr uint32_t most_static_bytes = 48 << 10;
 constexpr uint8_t poison = 0xff, guard = 0xfb; // NaN in every type
 
 alignas(1024) uint8_t arena[most_shared_bytes + guard_bytes];
-uint32_t arena_bytes;
+uint32_t arena_bytes, block_bytes;
 
 struct Variable {
     uint8_t *begin;
@@ -28,10 +28,11 @@ std::vector<Variable> variables;
 
 void *dynamic_shared() { return arena; }
 
-void begin_shared(uint32_t dynamic_bytes) {
-    if (dynamic_bytes > most_shared_bytes)
+void begin_shared(uint32_t dynamic_bytes, uint32_t most_bytes) {
+    if (dynamic_bytes > most_bytes || most_bytes > most_shared_bytes)
         fault("%u bytes of dynamic shared memory", dynamic_bytes);
     arena_bytes = dynamic_bytes;
+    block_bytes = most_bytes;
     std::memset(arena, poison, dynamic_bytes);
     std::memset(arena + dynamic_bytes, guard, guard_bytes);
     variables.clear();
@@ -53,6 +54,8 @@ void use_shared(void *variable, size_t bytes) {
     const uint32_t aligned = (address + 127) / 128 * 128;
     if (aligned + bytes > static_window + most_static_bytes)
         fault("more than %u bytes of static shared memory", most_static_bytes);
+    if (aligned - static_window + bytes + arena_bytes > block_bytes)
+        fault("more than %u bytes of shared memory, %u of them dynamic", block_bytes, arena_bytes);
     variables.push_back({begin, static_cast<uint32_t>(bytes), aligned});
     std::memset(begin, poison, bytes);
 }

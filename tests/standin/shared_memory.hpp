@@ -7,12 +7,12 @@
 
 namespace standin {
 
-constexpr uint32_t most_shared_bytes = 227 << 10;
+constexpr uint32_t most_shared_bytes = 227 << 10; // of any machine
 
 void *dynamic_shared();
 
-// Around each block.
-void begin_shared(uint32_t dynamic_bytes);
+// Around each block, which may have `most_bytes`.
+void begin_shared(uint32_t dynamic_bytes, uint32_t most_bytes);
 void end_shared();
 
 // A variable of the block that is not dynamic; every thread that passes its declaration says so.

@@ -3,7 +3,8 @@
 // and tf32 are exact in f32, sums are f32.
 #pragma once
 
-#include <bit>
+#include "half.hpp"
+
 #include <cstdint>
 
 namespace standin {
@@ -17,14 +18,5 @@ void mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)
 // Four 8x8 matrices of two-byte elements; lane l gives the address of row l % 8 of matrix l / 8.
 void ldmatrix_x4(uint32_t (&r)[4], uint32_t address, bool transposed);
 void stmatrix_x4(uint32_t address, const uint32_t (&r)[4], bool transposed);
-
-inline float half_to_float(uint16_t bits) {
-    const uint32_t sign = uint32_t{bits & 0x8000u} << 16, magnitude = uint32_t{bits & 0x7fffu} << 13;
-    const bool finite = (bits & 0x7c00) != 0x7c00;
-    const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f; // right for subnormals too
-    const uint32_t value = finite ? std::bit_cast<uint32_t>(scaled) : magnitude | 0x7f800000;
-    return std::bit_cast<float>(value | sign);
-}
-uint16_t float_to_half(float); // to nearest, ties to even
 
 } // namespace standin

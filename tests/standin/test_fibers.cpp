@@ -1,47 +1,22 @@
 // SPDX-License-Identifier: MIT
 // What the stand-in makes visible: missing barriers and waits; and what it refuses, with a message.
 #include "asan.hpp"
+#include "async_copies.hpp"
+#include "faults.hpp"
 #include "tensor_core.hpp"
 #include "warp.hpp"
 #include "warpgroup.hpp"
 
-#include <csignal>
-#include <cstdio>
-#include <functional>
+#include <cstdlib>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 
+using standin::tests::expect_fault;
 using standin::tests::run_warps;
 using standin::tests::shared_bytes;
 
 namespace {
 
 int *shared_ints() { return static_cast<int *>(standin::dynamic_shared()); }
-
-// Runs in a child, which the fault ends.
-void expect_fault(const char *message, const std::function<void()> &run) {
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        std::signal(SIGABRT, SIG_DFL);
-        run();
-        _exit(0);
-    }
-    close(ends[1]);
-    std::string text;
-    char part[256];
-    for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;)
-        text.append(part, static_cast<size_t>(got));
-    close(ends[0]);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || text.find(message) == std::string::npos)
-        fail_msg("no fault with \"%s\" but: %s", message, text.c_str());
-}
 
 // How many of some launches, each with draws of its own, `run` finds wrong.
 template <class Run> int count_wrong(const Run &run) {

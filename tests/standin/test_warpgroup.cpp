@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The emulated matrix instructions of a warpgroup and copies of boxes, against plain loops.
+#include "async_copies.hpp"
 #include "cuda/wgmma_operand.hpp"
 #include "driver_state.hpp"
 #include "tensor_core.hpp"

@@ -2,8 +2,7 @@
 // For the tests of the stand-in: one block whose threads run a function object.
 #pragma once
 
-#include "async_copies.hpp"
-#include "cuda_language.hpp"
+#include "device_language.hpp"
 #include "kernels.hpp"
 #include "support.h"
 

@@ -2,7 +2,7 @@
 // The half type, as host code.
 #pragma once
 
-#include "../tensor_core.hpp"
+#include "../half.hpp"
 
 #include <cstdint>
 

@@ -5,6 +5,9 @@
 #ifdef CT3D_HAVE_CUDA
 #include "cuda/backend.hpp"
 #endif
+#ifdef CT3D_HAVE_HIP
+#include "hip/backend.hpp"
+#endif
 #include "status.hpp"
 
 #include <cinttypes>
@@ -27,7 +30,11 @@ const Entry entries[] = {
 #else
     {CT3D_BACKEND_CUDA, "cuda", nullptr},
 #endif
+#ifdef CT3D_HAVE_HIP
+    {CT3D_BACKEND_HIP, "hip", &hip::backend},
+#else
     {CT3D_BACKEND_HIP, "hip", nullptr},
+#endif
 };
 
 const Entry &entry(int32_t id) {

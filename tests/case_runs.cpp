@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace ct3d::tests {
 
@@ -21,6 +22,15 @@ std::string command(const Case &c, const std::string &kernel, uint64_t seed) {
     if (!kernel.empty())
         text.append(" --kernel ").append(kernel);
     return text;
+}
+
+// Devices of CDNA do.
+bool has_mfma() {
+    ct3d_device_info info;
+    ct3d_device_info_init(&info, sizeof info);
+    const engine::Place place = tested_place();
+    engine::require(ct3d_get_device_info(place.backend, place.device, &info), "ct3d_get_device_info");
+    return std::string_view(info.arch).starts_with("gfx9");
 }
 
 } // namespace
@@ -68,6 +78,9 @@ std::vector<std::string> all_kernels() {
                                                     "single_output", "few_outputs", "direct",     "portable"}
                          : std::vector<std::string>{"phase_gemm",  "group_gemm", "single_output",
                                                     "few_outputs", "direct",     "portable"};
+    if (tested_place().backend == CT3D_BACKEND_HIP)
+        return has_mfma() ? std::vector<std::string>{"phase_gemm_mfma", "direct", "portable"}
+                          : std::vector<std::string>{"direct", "portable"};
     if (HAVE_ONEDNN)
         return {"direct", "phase", "onednn", "onednn_phase"};
     return {"direct", "phase"};

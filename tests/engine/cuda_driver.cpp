@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cuda_driver.hpp"
 
-#include <cstdio>
-#include <dlfcn.h>
+#include "driver_call.hpp"
+
 #include <map>
 #include <mutex>
-#include <string>
 
 #ifdef CT3D_ENGINE_HAS_CUDA
 extern "C" const unsigned char ct3d_cuda_image_engine[];
@@ -14,28 +13,19 @@ extern "C" const unsigned char ct3d_cuda_image_engine[];
 namespace ct3d::engine {
 namespace {
 
-[[noreturn]] void refuse(const char *function, const std::string &why) {
-    throw std::runtime_error(std::string(function) + ": " + why);
+const DriverCalls &driver() {
+    static const DriverCalls calls([] {
+        void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr)
+            refuse("libcuda.so.1", "cannot be opened");
+        return library;
+    }());
+    return calls;
 }
 
-void *find(const char *function) {
-    static void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr)
-        refuse("libcuda.so.1", "cannot be opened");
-    void *const address = dlsym(library, function);
-    if (address == nullptr)
-        refuse(function, "the driver does not have it");
-    return address;
-}
-
-// Handles are pointers and results ints in the driver's ABI.
 template <class... Parameters> void call(const char *function, Parameters... parameters) {
-    const auto address = reinterpret_cast<int (*)(Parameters...)>(find(function));
-    if (const int result = address(parameters...); result != 0)
-        refuse(function, "error " + std::to_string(result));
+    driver()(function, parameters...);
 }
-
-using Handle = void *;
 
 Handle context_of(int32_t device) {
     static std::mutex mutex;
@@ -70,17 +60,38 @@ Handle kernel_of(int32_t device, const char *name) {
 
 uint64_t address(const void *memory) { return reinterpret_cast<uintptr_t>(memory); }
 
+class CudaTimer final : public GpuTimer {
+public:
+    CudaTimer() {
+        call("cuEventCreate", &begin_, 0u);
+        call("cuEventCreate", &end_, 0u);
+    }
+    ~CudaTimer() override {
+        for (const Handle event : {begin_, end_})
+            driver().or_print("cuEventDestroy_v2", event);
+    }
+
+    void begin() const override { call("cuEventRecord", begin_, Handle{}); }
+
+    double end() const override {
+        call("cuEventRecord", end_, Handle{});
+        call("cuEventSynchronize", end_);
+        float milliseconds = 0;
+        call("cuEventElapsedTime", &milliseconds, begin_, end_);
+        return static_cast<double>(milliseconds) * 1e-3;
+    }
+
+private:
+    Handle begin_ = nullptr, end_ = nullptr;
+};
+
 } // namespace
 
 CudaDevice::CudaDevice(int32_t device) : device_(device) { call("cuCtxPushCurrent_v2", context_of(device)); }
 
 CudaDevice::~CudaDevice() {
-    try {
-        Handle popped = nullptr;
-        call("cuCtxPopCurrent_v2", &popped);
-    } catch (const std::runtime_error &error) {
-        std::fprintf(stderr, "%s\n", error.what());
-    }
+    Handle popped = nullptr;
+    driver().or_print("cuCtxPopCurrent_v2", &popped);
 }
 
 void CudaDevice::set(void *memory, uint8_t value, uint64_t bytes) const {
@@ -106,28 +117,6 @@ void CudaDevice::launch_kernel(const char *kernel, uint32_t blocks, uint32_t thr
          none);
 }
 
-CudaTimer::CudaTimer() {
-    call("cuEventCreate", &begin_, 0u);
-    call("cuEventCreate", &end_, 0u);
-}
-
-CudaTimer::~CudaTimer() {
-    for (const Handle event : {begin_, end_})
-        try {
-            call("cuEventDestroy_v2", event);
-        } catch (const std::runtime_error &error) {
-            std::fprintf(stderr, "%s\n", error.what());
-        }
-}
-
-void CudaTimer::begin() const { call("cuEventRecord", begin_, Handle{}); }
-
-double CudaTimer::end() const {
-    call("cuEventRecord", end_, Handle{});
-    call("cuEventSynchronize", end_);
-    float milliseconds = 0;
-    call("cuEventElapsedTime", &milliseconds, begin_, end_);
-    return static_cast<double>(milliseconds) * 1e-3;
-}
+std::unique_ptr<GpuTimer> CudaDevice::timer() const { return std::make_unique<CudaTimer>(); }
 
 } // namespace ct3d::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "guarded.hpp"
 
-#include "cuda_driver.hpp"
+#include "gpu.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -28,10 +28,10 @@ Guarded::Guarded(Place place, uint64_t bytes, uint64_t offset, uint8_t guard, ui
         std::memset(static_cast<uint8_t *>(device()) + bytes_, guard, band);
         return;
     }
-    const CudaDevice gpu(place_.device);
-    gpu.set(memory_, guard, total());
+    const auto gpu = open_gpu(place_);
+    gpu->set(memory_, guard, total());
     if (bytes_ > 0)
-        gpu.set(device(), body, bytes_);
+        gpu->set(device(), body, bytes_);
 }
 
 Guarded::~Guarded() { ct3d_free(place_.backend, place_.device, memory_); }

@@ -2,8 +2,8 @@
 #include "rates.hpp"
 
 #include "clock.hpp"
-#include "cuda_driver.hpp"
 #include "device_memory.hpp"
+#include "gpu.hpp"
 #include "parallel.hpp"
 #include "plan.hpp"
 #include "recorded_rates.hpp"
@@ -38,11 +38,11 @@ double host_copy_rate(Place place) {
 
 double device_copy_rate(Place place) {
     constexpr uint64_t bytes = uint64_t{2} << 30;
-    const CudaDevice device(place.device);
+    const auto device = open_gpu(place);
     const DeviceMemory from(place, bytes), to(place, bytes);
-    device.set(from.address(), 1, bytes);
+    device->set(from.address(), 1, bytes);
     const std::unique_ptr<Clock> clock = make_clock(place);
-    const double best = best_of_tries(*clock, [&] { device.copy(to.address(), from.address(), bytes); });
+    const double best = best_of_tries(*clock, [&] { device->copy(to.address(), from.address(), bytes); });
     return 2.0 * static_cast<double>(bytes) / best;
 }
 

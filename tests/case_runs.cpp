@@ -24,13 +24,14 @@ std::string command(const Case &c, const std::string &kernel, uint64_t seed) {
     return text;
 }
 
-// Devices of CDNA do.
+// Devices of CDNA 2 and 3 do.
 bool has_mfma() {
     ct3d_device_info info;
     ct3d_device_info_init(&info, sizeof info);
     const engine::Place place = tested_place();
     engine::require(ct3d_get_device_info(place.backend, place.device, &info), "ct3d_get_device_info");
-    return std::string_view(info.arch).starts_with("gfx9");
+    const std::string_view arch = info.arch;
+    return arch == "gfx90a" || arch == "gfx942";
 }
 
 } // namespace

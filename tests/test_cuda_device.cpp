@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
@@ -24,7 +25,11 @@ using ct3d::engine::Plan;
 
 constexpr Place first_device{CT3D_BACKEND_CUDA, 0};
 constexpr size_t callers = 8;
-constexpr int repeats = 5;
+// Of one execute, as often as needed to show a race on a device; CT3D_TEST_REPEATS, or 5.
+const int repeats = [] {
+    const char *text = std::getenv("CT3D_TEST_REPEATS");
+    return text ? std::atoi(text) : 5;
+}();
 
 using Handle = void *;
 

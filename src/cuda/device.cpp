@@ -46,7 +46,7 @@ struct Source {
         d.shared_bytes_reserved = 1024;
         d.threads_per_launch = INT32_MAX * 1024.0; // more than any block has
         d.l2_bytes = natural(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-        d.bytes_per_second = copy_rate(attribute(handle, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+        d.bytes_per_second = copy_rate(attribute(handle, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE), 2,
                                        attribute(handle, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH), copy_efficiency);
         size_t memory = 0;
         driver::cuDeviceTotalMem(&memory, handle);

@@ -19,6 +19,13 @@ using cuda::load_shared_half;
 using cuda::opaque;
 using cuda::shared_address;
 
+// The same address. What is then added to it is not first added to the parts that it was made of.
+template <class E> __device__ __forceinline__ E *whole(E *p) {
+    const uint64_t bits = reinterpret_cast<uintptr_t>(p);
+    const uint32_t low = opaque(static_cast<int32_t>(bits)), high = opaque(static_cast<int32_t>(bits >> 32));
+    return reinterpret_cast<E *>(static_cast<uintptr_t>(static_cast<uint64_t>(high) << 32 | low));
+}
+
 // What other compilers need to be told, see the functions of the same names for AMD's GPUs.
 __device__ __forceinline__ void settle(float &, float &) {}
 template <class Params> __device__ __forceinline__ const Params &launch_params(const Params &given) { return given; }

@@ -258,13 +258,6 @@ __device__ __forceinline__ int64_t output_offset(const WindowsParams &p, const P
            int64_t{i.x_out} * p.y_x;
 }
 
-// The same address. What is then added to it is not first added to the parts that it was made of.
-template <class E> __device__ __forceinline__ E *whole(E *p) {
-    const uint64_t bits = reinterpret_cast<uintptr_t>(p);
-    const uint32_t low = opaque(static_cast<int32_t>(bits)), high = opaque(static_cast<int32_t>(bits >> 32));
-    return reinterpret_cast<E *>(static_cast<uintptr_t>(static_cast<uint64_t>(high) << 32 | low));
-}
-
 template <class E, class S> __device__ __forceinline__ void write_positions(const WindowsParams &p, const Place &t,
                                                                             const Item<E> &i, const Sums<S> &sums) {
     E *y = whole(static_cast<E *>(p.y) + output_offset(p, t, i));

@@ -57,7 +57,8 @@ void DriverLibrary::require(void (*initialise)()) {
     try {
         initialise();
     } catch (...) {
-        owner_.store(0); // so that a child tells the reason too
+        if (!initialised_.load(std::memory_order_acquire)) // by another thread
+            owner_.store(0);                               // so that a child tells the reason too
         throw;
     }
     initialised_.store(true, std::memory_order_release);

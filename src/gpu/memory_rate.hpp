@@ -4,10 +4,11 @@
 
 namespace ct3d::gpu {
 
-// Bytes per second that a copy reaches; `efficiency` is its share of what clock and bus width make.
-inline double copy_rate(double kilohertz, double bus_bits, double efficiency) {
+// Bytes per second that a copy reaches; `efficiency` is its share of what clock, transfers per clock and bus width
+// make.
+inline double copy_rate(double kilohertz, double transfers, double bus_bits, double efficiency) {
     constexpr double unknown = 5e11;
-    const double peak = 2e3 * kilohertz * bus_bits / 8;
+    const double peak = 1e3 * kilohertz * transfers * bus_bits / 8;
     return peak > 0 ? efficiency * peak : unknown;
 }
 

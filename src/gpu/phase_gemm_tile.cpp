@@ -108,7 +108,8 @@ private:
         t.stage_taps = std::clamp<int64_t>(gemm_stage_bytes / t.tap_bytes, 1, most_taps);
         t.output_offset = t.ring_offset + gemm_ring_stages * t.stage_taps * t.tap_bytes;
         t.shared_bytes = t.output_offset;
-        if (t.output_offset > device_.shared_bytes_per_block || packed_share(t) > 2)
+        if (t.output_offset > device_.shared_bytes_per_block || packed_share(t) > 2 ||
+            !device_.can_launch(packing_blocks(t), gemm_pack_threads))
             return false;
         if (!offsets_fit(t))
             return false;
@@ -133,6 +134,13 @@ private:
         const double out_planes =
             static_cast<double>(t.samples) * static_cast<double>(t.samples > 1 ? d_.out[0] : t.tile[0] * d_.stride[0]);
         return out_planes * plane(d_.out, d_.out_channels) < most && 8 * plane(d_.in, d_.in_channels + 64) < most;
+    }
+
+    // Each thread packs one step of a cell.
+    double packing_blocks(const GemmTiling &t) const {
+        const double steps = static_cast<double>(d_.groups * t.chunks * (t.chunk_words / gemm_step_words));
+        const double cells = static_cast<double>(d_.x_elements()) / static_cast<double>(d_.in_channels);
+        return cells * steps / gemm_pack_threads;
     }
 
     // Bytes of the packed input for each of x.

@@ -10,6 +10,8 @@
 #include "driver.hpp"
 #include "phase_gemm_mfma_kernel.hpp"
 
+#include <cstdio>
+
 namespace ct3d::hip {
 
 namespace {

@@ -7,9 +7,11 @@
 #include "images.hpp"
 #include "launch.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace ct3d::hip {
 
@@ -17,6 +19,9 @@ namespace {
 
 // Of the bandwidth that clock and bus width make. Assumed, since no device has measured it.
 constexpr double copy_efficiency = 0.7;
+
+// Per cycle of the clock that the runtime tells, which is the memory controller's: HBM2 2, HBM3 4, GDDR6 16.
+double transfers(std::string_view arch) { return arch == "gfx942" ? 4 : arch.starts_with("gfx9") ? 2 : 16; }
 
 template <class Properties> Device describe(int32_t index, const Properties &p) {
     Device d{};
@@ -29,11 +34,10 @@ template <class Properties> Device describe(int32_t index, const Properties &p) 
     d.threads_per_launch = UINT32_MAX; // the runtime counts threads, not blocks
     d.memory = p.totalGlobalMem;
     d.l2_bytes = static_cast<uint64_t>(p.l2CacheSize);
-    d.bytes_per_second = copy_rate(p.memoryClockRate, p.memoryBusWidth, copy_efficiency);
-    d.wave = p.warpSize;
     // What follows a colon are modes of the chip; code is made for all of them.
     const int length = static_cast<int>(std::strcspn(p.gcnArchName, ":"));
     std::snprintf(d.arch, sizeof d.arch, "%.*s", length, p.gcnArchName);
+    d.bytes_per_second = copy_rate(p.memoryClockRate, transfers(d.arch), p.memoryBusWidth, copy_efficiency);
     std::snprintf(d.name, sizeof d.name, "%.63s", p.name[0] ? p.name : d.arch);
     return d;
 }

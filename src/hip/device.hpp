@@ -9,7 +9,6 @@ namespace ct3d::hip {
 
 struct Device : gpu::Device {
     char arch[32]; // as "gfx90a"
-    int32_t wave;  // lanes
 };
 
 // The device of a plan; throws Error where it cannot be used.

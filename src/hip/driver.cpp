@@ -7,8 +7,10 @@ namespace ct3d::hip {
 
 namespace {
 
-// The plain name is that of a development package, which is the runtime that the machine is set up for.
-constexpr const char *files[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+// The plain name is that of a development package, which is the runtime that the machine is set up for. ROCm's own
+// folder need not be among the loader's.
+constexpr const char *files[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                 "/opt/rocm/lib/libamdhip64.so"};
 
 constexpr int oldest_major = 5;
 
@@ -38,7 +40,13 @@ int runtime_version() {
     return version;
 }
 
+void forget_error() {
+    if (driver::hipGetLastError.present())
+        driver::hipGetLastError.attempt();
+}
+
 void throw_failed(const char *name, hipError_t result) {
+    forget_error();
     const char *text = driver::hipGetErrorName.present() ? driver::hipGetErrorName.attempt(result) : nullptr;
     throw Error(result == hipErrorOutOfMemory ? CT3D_OUT_OF_MEMORY : CT3D_DEVICE_ERROR, "%s failed: %s (%d)", name,
                 text ? text : "unknown error", static_cast<int>(result));

@@ -20,6 +20,9 @@ constexpr int version_minor(int version) { return version / 100000 % 100; }
 
 [[noreturn]] void throw_failed(const char *name, hipError_t);
 
+// Takes back what a failed call leaves with the thread, where the caller's own checks would find it later.
+void forget_error();
+
 extern constinit gpu::DriverLibrary library;
 
 template <class Signature> using DriverFunction = gpu::DriverFunction<library, hipSuccess, throw_failed, Signature>;
@@ -37,6 +40,7 @@ CT3D_DRIVER_FUNCTION(hipGetDeviceCount);
 CT3D_DRIVER_FUNCTION(hipGetDeviceProperties);
 CT3D_DRIVER_FUNCTION(hipGetDevicePropertiesR0600);
 CT3D_DRIVER_FUNCTION(hipGetErrorName);
+CT3D_DRIVER_FUNCTION(hipGetLastError);
 CT3D_DRIVER_FUNCTION(hipInit);
 CT3D_DRIVER_FUNCTION(hipMalloc);
 CT3D_DRIVER_FUNCTION(hipMemcpy);

@@ -16,10 +16,12 @@
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 
-#ifdef __GFX9__
+#if defined(__GFX9__)
 #define CT3D_WAVE 64
-#else
+#elif defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
 #define CT3D_WAVE 32
+#else
+#error "no code here was written for GPUs of this generation"
 #endif
 
 // Blocks for which a multiprocessor has registers. Where waves have 64 lanes, four units of it have 512 registers each;

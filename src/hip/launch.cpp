@@ -18,6 +18,7 @@ bool means_no_code(hipError_t result) {
     case hipErrorInvalidImage:
     case hipErrorInvalidKernelFile:
     case hipErrorNoBinaryForGpu:
+    case hipErrorSharedObjectInitFailed:
         return true;
     default:
         return false;
@@ -32,10 +33,12 @@ void *load_module(const gpu::Device &any, const char *image) {
     const Current current(device.index);
     hipModule_t module = nullptr;
     const hipError_t result = driver::hipModuleLoadData.attempt(&module, find_image(device, image));
-    if (means_no_code(result))
+    if (means_no_code(result)) {
+        forget_error();
         throw Error(CT3D_UNSUPPORTED,
                     "image \"%s\" has no code that device %" PRId32 " (%s) runs: %d from hipModuleLoadData", image,
                     device.index, device.arch, static_cast<int>(result));
+    }
     if (result != hipSuccess)
         throw_failed("hipModuleLoadData", result);
     return module;

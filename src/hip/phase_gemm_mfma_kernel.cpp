@@ -11,8 +11,6 @@ namespace ct3d::hip {
 
 namespace {
 
-using namespace gpu;
-
 constexpr char image[] = "phase_gemm_mfma";
 
 #define CT3D_GEMM_TILE(math, m, n, warps_m, warps_n, blocks)                                                           \

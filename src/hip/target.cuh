@@ -60,6 +60,13 @@ __device__ __forceinline__ int32_t opaque(int32_t value) {
     return value;
 }
 
+// The same address in global memory. What is then added to it is not first added to the parts that it was made of.
+template <class E> __device__ __forceinline__ E *whole(E *p) {
+    auto global = (Global<E>)p;
+    asm volatile("" : "+v"(global));
+    return (E *)global;
+}
+
 // There are no copies of 16 bytes past the registers: each is done when the function returns.
 __device__ __forceinline__ void cp_async_16(uint32_t shared, const void *global) {
     *at_shared<Quad>(shared) = *(Global<const Quad>)global;

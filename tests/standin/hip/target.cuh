@@ -12,6 +12,7 @@
 namespace ct3d::gpu {
 
 inline void settle(float &, float &) {}
+template <class E> E *whole(E *p) { return p; }
 template <class Params> const Params &launch_params(const Params &given) { return given; }
 
 // There are no copies that a thread waits for later: each is carried out at once.

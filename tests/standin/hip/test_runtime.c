@@ -95,7 +95,7 @@ const driver_kind kind = {
     .prefix = "hip",
     .backend = CT3D_BACKEND_HIP,
     .name = "hip",
-    .arch = "gfx90a",
+    .arch = HIP_ARCH,
     .least_calls = 20,
     .least_functions = 9,
     .dispensable = dispensable,
@@ -118,13 +118,13 @@ static void other_devices_work(void **state) {
         expect_child("CT3D_STANDIN_HIP_ARCH=gfx942", (const char *const[]){"device", "gfx942", "0", NULL});
     if (strstr(HIP_ARCHS, "gfx1100"))
         expect_child("CT3D_STANDIN_HIP_ARCH=gfx1100", (const char *const[]){"device", "gfx1100", "0", NULL});
-    expect_child("CT3D_STANDIN_DEVICES=3", (const char *const[]){"device", "gfx90a", "2", NULL});
+    expect_child("CT3D_STANDIN_DEVICES=3", (const char *const[]){"device", HIP_ARCH, "2", NULL});
 }
 
 /* As before ROCm 6. */
 static void properties_may_have_the_older_layout(void **state) {
     (void)state;
-    expect_child("CT3D_STANDIN_HIP_PROPERTIES=5", (const char *const[]){"device", "gfx90a", "0", NULL});
+    expect_child("CT3D_STANDIN_HIP_PROPERTIES=5", (const char *const[]){"device", HIP_ARCH, "0", NULL});
 }
 
 static void graphs_hold_the_first_use(void **state) {

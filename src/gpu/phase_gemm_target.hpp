@@ -25,14 +25,48 @@ struct GemmTileRow {
     int32_t threads() const { return warp * warps(); }
 };
 
+// A row from an entry of a table, after what all entries of the table have in common.
+#define CT3D_GEMM_ROW(image, only_arch, fragment_channels, warp, math, m, n, warps_m, warps_n, blocks)                 \
+    {GemmMath::math,                                                                                                   \
+     m,                                                                                                                \
+     n,                                                                                                                \
+     fragment_channels,                                                                                                \
+     warps_m,                                                                                                          \
+     warps_n,                                                                                                          \
+     warp,                                                                                                             \
+     blocks,                                                                                                           \
+     image,                                                                                                            \
+     only_arch,                                                                                                        \
+     "ct3d_phase_gemm_" #math "_" #m "x" #n "_" #warps_m "x" #warps_n},
+
+// What 32 threads spend on the product of 16 positions, 8 output channels and a step: instructions, and cycles in which
+// their matrix unit is busy.
+struct GemmProduct {
+    double instructions, cycles;
+};
+
 struct GemmTarget {
     const char *pack_image;
     std::span<const GemmTileRow> rows;
     int32_t arch;
-    GemmMath f32; // how f32 is multiplied
-    // Of a multiprocessor: cycles per second; cycles between two instructions of a warp; cycles that the product of 16
-    // positions, 8 output channels and a step keeps a matrix unit busy; schedulers, with a unit each.
-    double clock, issue_cycles, matrix_cycles, schedulers;
+    GemmMath f32_math; // how f32 is multiplied
+    // Of a multiprocessor: cycles per second; cycles between two instructions of a warp; schedulers, with a matrix unit
+    // each.
+    double clock, issue_cycles, schedulers;
+    GemmProduct f16, bf16, tf32, f32;
+
+    const GemmProduct &product(GemmMath math) const {
+        switch (math) {
+        case GemmMath::f16:
+            return f16;
+        case GemmMath::bf16:
+            return bf16;
+        case GemmMath::tf32:
+            return tf32;
+        default:
+            return f32;
+        }
+    }
 };
 
 } // namespace ct3d::gpu

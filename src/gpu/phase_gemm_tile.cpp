@@ -15,7 +15,7 @@ class Tiler {
 public:
     Tiler(const PlanContext &context, const Device &device, const GemmTarget &target)
         : c_(context), d_(context.desc), device_(device), target_(target),
-          math_(gemm_math(d_) == GemmMath::f32 ? target.f32 : gemm_math(d_)) {
+          math_(gemm_math(d_) == GemmMath::f32 ? target.f32_math : gemm_math(d_)) {
         for (size_t a = 0; a < 3; ++a)
             lattice_[a] = ceil_div(d_.out[a], d_.stride[a]);
     }
@@ -178,10 +178,10 @@ private:
         return gemm_taps_read(c_.phases.axis[a], lattice_[a], t.tile[a], d_.in[a]);
     }
 
-    // Instructions of 32 threads of a block that has taps, besides those on tensor cores, and those. The weights of the
-    // terms are counted from machine code.
+    // Of 32 threads of a block that has taps: products, see GemmProduct, and instructions besides theirs. The weights
+    // of the terms are counted from machine code.
     struct Work {
-        double matrix, other;
+        double products, other;
     };
     Work work(const GemmTiling &t) const {
         const GemmTileRow &row = *t.row;
@@ -200,9 +200,8 @@ private:
         const double write = 2 * m * (last ? 8 + n * bytes / 8 * (8 + 8 / bytes) : 6 + 2 * n * 6) + 100;
         const double residues = static_cast<double>(d_.stride[1] * d_.stride[2]) - phases;
         const double bias = residues * row.positions() * row.channels() * bytes / 16 / 32 / warps * (last ? 10 : 4);
-        const double products = row.math == GemmMath::f32 ? 6 : row.math == GemmMath::single ? 2 : 1;
-        return {steps * m * n * products, steps * ((m + n / 2) * planes + 16 + (planes == 3 ? m * n : 0)) +
-                                              stages * 60 + boxes * box + phases * (write + 150) + bias + 600};
+        return {steps * m * n, steps * ((m + n / 2) * planes + 16 + (planes == 3 ? m * n : 0)) + stages * 60 +
+                                   boxes * box + phases * (write + 150) + bias + 600};
     }
 
     // A scheduler issues at most once a cycle.
@@ -213,6 +212,7 @@ private:
             1.0, std::min<double>(t.row->blocks, device_.resident_blocks(static_cast<double>(t.shared_bytes))));
         const double warps = t.row->threads() / 32.0;
         const Work w = work(t);
+        const GemmProduct &product = target_.product(t.row->math);
         // Blocks of residues without taps only write, at less than half of the memory's rate, as measured.
         const double z_phases = static_cast<double>(c_.phases.axis[0].phases.size());
         const double blocks = static_cast<double>(t.blocks) / static_cast<double>(d_.stride[0]) * z_phases;
@@ -220,7 +220,8 @@ private:
         const double busy = std::min(resident, std::max(1.0, blocks / multiprocessors));
         const double cycle = std::max(1.0, target_.issue_cycles / (busy * warps / target_.schedulers));
         const double block_cycles =
-            std::max((w.matrix + w.other) * cycle, w.matrix * target_.matrix_cycles) * warps / target_.schedulers;
+            std::max((w.products * product.instructions + w.other) * cycle, w.products * product.cycles) * warps /
+            target_.schedulers;
         // What instructions wait for besides, measured too.
         const double waits = t.row->math == GemmMath::f32 ? 1.5 : 1.2;
         const double compute = waits * waves * busy * block_cycles / target_.clock;
@@ -232,8 +233,7 @@ private:
             static_cast<double>(element_size(d_.dtype)) * total_elements(d_) / device_.bytes_per_second;
         const double boxes = static_cast<double>(t.box_cells * t.cell_words * 4 * t.chunks) *
                              (t.chunks > 1 ? static_cast<double>(plane_phases()) : 1);
-        const double weights =
-            w.matrix * 32 / t.row->m * 8 * gemm_planes(t.row->math) / (t.row->math == GemmMath::f32 ? 6 : 1);
+        const double weights = w.products * 32 / t.row->m * 8 * gemm_planes(t.row->math);
         const double staging = blocks * (boxes + weights) / l2_rate;
         const double bias_planes = static_cast<double>(element_size(d_.dtype)) * static_cast<double>(d_.y_elements()) *
                                    (1 - z_phases / static_cast<double>(d_.stride[0])) /

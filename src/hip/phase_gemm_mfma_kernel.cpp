@@ -3,42 +3,54 @@
 
 #include "../gpu/phase_gemm_kernel.hpp"
 #include "device.hpp"
-#include "images.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace ct3d::hip {
 
 namespace {
 
-constexpr char image[] = "phase_gemm_mfma";
-
-#define CT3D_GEMM_TILE(math, m, n, warps_m, warps_n, blocks)                                                           \
-    {GemmMath::math,                                                                                                   \
-     m,                                                                                                                \
-     n,                                                                                                                \
-     16,                                                                                                               \
-     warps_m,                                                                                                          \
-     warps_n,                                                                                                          \
-     64,                                                                                                               \
-     blocks,                                                                                                           \
-     image,                                                                                                            \
-     0,                                                                                                                \
-     "ct3d_phase_gemm_" #math "_" #m "x" #n "_" #warps_m "x" #warps_n},
 constexpr GemmTileRow rows[] = {
+#define CT3D_GEMM_TILE(...) CT3D_GEMM_ROW("phase_gemm_mfma", 0, 16, 64, __VA_ARGS__)
 #include "phase_gemm_mfma_tiles.inc"
-};
 #undef CT3D_GEMM_TILE
+};
 
-// Rates of a compute unit as AMD publishes them for CDNA 2: a unit takes 32 cycles for a wave's product of 16
-// positions, 16 channels and a step in f16. No device has measured what kernels reach of it.
-constexpr GemmTarget target{"phase_gemm_mfma_pack", rows, 0, GemmMath::single, 1.7e9, 8, 8, 4};
+// Clocks and the cycles of instructions as AMD publishes them, for the instructions of phase_gemm_fragment.cuh; a
+// product is a quarter of theirs, with 32 threads of 64 and 8 channels of 16. No device has measured what kernels reach
+// of it; the cycles between instructions are assumed.
+constexpr GemmTarget gfx90a{.pack_image = "phase_gemm_mfma_pack",
+                            .rows = rows,
+                            .arch = 0,
+                            .f32_math = GemmMath::single,
+                            .clock = 1.7e9,
+                            .issue_cycles = 8,
+                            .schedulers = 4,
+                            .f16 = {4, 4 * 32 / 4.0},
+                            .bf16 = {1, 32 / 4.0},
+                            .tf32 = {2, 2 * 32 / 4.0},
+                            .f32 = {2, 2 * 32 / 4.0}};
+constexpr GemmTarget gfx942{.pack_image = "phase_gemm_mfma_pack",
+                            .rows = rows,
+                            .arch = 0,
+                            .f32_math = GemmMath::single,
+                            .clock = 2.1e9,
+                            .issue_cycles = 8,
+                            .schedulers = 4,
+                            .f16 = {1, 16 / 4.0},
+                            .bf16 = {1, 16 / 4.0},
+                            .tf32 = {1, 16 / 4.0},
+                            .f32 = {2, 2 * 32 / 4.0}};
 
 Offer consider(const PlanContext &c) {
     const Device &on = device(c.device);
-    if (!has_image(on, image))
-        return refuse(std::string("no matrix instructions of this kind on ") + on.arch);
-    return consider_phase_gemm(c, on, target);
+    const std::string_view arch = on.arch;
+    if (arch == "gfx90a")
+        return consider_phase_gemm(c, on, gfx90a);
+    if (arch == "gfx942")
+        return consider_phase_gemm(c, on, gfx942);
+    return refuse(std::string("no matrix instructions of this kind on ") + on.arch);
 }
 
 } // namespace

@@ -2,10 +2,10 @@
 // NVIDIA GPUs as a backend: the devices, their memory, and the list of kernels.
 #include "backend.hpp"
 
+#include "../gpu/backend.hpp"
 #include "../gpu/direct_kernel.hpp"
 #include "../gpu/limits.hpp"
 #include "../gpu/portable_kernel.hpp"
-#include "../gpu/probe.hpp"
 #include "device.hpp"
 #include "driver.hpp"
 #include "few_outputs_kernel.hpp"
@@ -15,38 +15,15 @@
 #include "phase_wgmma_kernel.hpp"
 #include "single_output_kernel.hpp"
 
-#include <cinttypes>
-#include <cstdio>
-
 namespace ct3d::cuda {
 
 namespace {
 
 CUdeviceptr address(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
-void probe(ct3d_backend_info &info) {
-    gpu::probe(info, [](ct3d_backend_info &i) {
-        i.device_count = device_count();
-        const int version = driver_version();
-        std::snprintf(i.version, sizeof i.version, "driver for CUDA %d.%d", version / 1000, version % 1000 / 10);
-    });
-}
+void probe(ct3d_backend_info &info) { gpu::probe(info, library, device_count, driver_version); }
 
-void device_info(int32_t index, ct3d_device_info &info) {
-    const Device &d = device_properties(index);
-    std::snprintf(info.name, sizeof info.name, "%s", d.name);
-    std::snprintf(info.arch, sizeof info.arch, "sm_%" PRId32, d.compute_capability());
-    info.compute_units = d.multiprocessors;
-    info.memory = d.memory;
-    info.last_level_cache = d.l2_bytes;
-}
-
-int32_t threads(int32_t) { return 1; }
-
-// A kernel of all vendors.
-template <Offer (*consider)(const PlanContext &, const gpu::Device &)> Offer shared(const PlanContext &c) {
-    return consider(c, device(c.device));
-}
+void device_info(int32_t index, ct3d_device_info &info) { describe_device(device_properties(index), info); }
 
 std::span<const Candidate> candidates() {
     static const Candidate list[] = {
@@ -58,8 +35,8 @@ std::span<const Candidate> candidates() {
         group_gemm_candidate,
         single_output_candidate,
         few_outputs_candidate,
-        {"direct", shared<gpu::consider_direct>},
-        {"portable", shared<gpu::consider_portable>},
+        {"direct", shared<device, consider_direct>},
+        {"portable", shared<device, consider_portable>},
     };
     return list;
 }

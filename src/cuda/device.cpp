@@ -7,6 +7,8 @@
 #include "images.hpp"
 #include "launch.hpp"
 
+#include <cinttypes>
+#include <cstdio>
 #include <string>
 
 namespace ct3d::cuda {
@@ -52,15 +54,13 @@ struct Source {
         driver::cuDeviceTotalMem(&memory, handle);
         d.memory = memory;
         driver::cuDeviceGetName(d.name, sizeof d.name, handle);
+        std::snprintf(d.arch, sizeof d.arch, "sm_%" PRId32, d.compute_capability());
         return d;
     }
 
-    static std::string no_code(const Device &d) {
-        if (d.compute_capability() >= oldest_compute_capability)
-            return "";
-        return "sm_" + std::to_string(d.compute_capability()) + ", this build has code for sm_" +
-               std::to_string(oldest_compute_capability) + " and later";
-    }
+    static bool has_code(const Device &d) { return d.compute_capability() >= oldest_compute_capability; }
+
+    static std::string code() { return "sm_" + std::to_string(oldest_compute_capability) + " and later"; }
 
     static void use(Device &d, CUdevice handle) {
         CUcontext context = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../gpu/driver_library.hpp"
+#include "gpu.hpp"
 
 #include <cuda.h>
 
@@ -12,8 +13,8 @@ namespace ct3d::cuda {
 // a child forked from a process that uses it.
 void require_driver();
 
-// 1000 * major + 10 * minor of the CUDA that the driver is for.
-int driver_version();
+// Of the CUDA that the driver is for.
+DriverVersion driver_version();
 
 [[noreturn]] void throw_failed(const char *name, CUresult);
 

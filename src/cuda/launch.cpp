@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "launch.hpp"
 
+#include "../gpu/failures.hpp"
 #include "../gpu/limits.hpp"
-#include "../status.hpp"
 #include "device.hpp"
 #include "driver.hpp"
 #include "images.hpp"
@@ -38,8 +38,7 @@ void *load_module(const gpu::Device &any, const char *image) {
     CUmodule module = nullptr;
     const CUresult result = driver::cuModuleLoadData.attempt(&module, find_image(image));
     if (means_no_code(result))
-        throw Error(CT3D_UNSUPPORTED, "image \"%s\" has no code that device %d (sm_%d) runs: %d from cuModuleLoadData",
-                    image, device.index, device.compute_capability(), static_cast<int>(result));
+        throw_no_code(device, image, "cuModuleLoadData", result);
     if (result != CUDA_SUCCESS)
         throw_failed("cuModuleLoadData", result);
     return module;

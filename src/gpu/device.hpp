@@ -20,6 +20,7 @@ struct Device {
     uint64_t memory, l2_bytes;
     double bytes_per_second; // memory bandwidth that a copy reaches, for cost models
     char name[64];
+    char arch[32]; // "sm_90", "gfx90a"
 
     bool can_launch(double blocks, int64_t threads) const {
         return blocks <= INT32_MAX && blocks * static_cast<double>(threads) <= threads_per_launch;

@@ -12,7 +12,7 @@
 namespace ct3d::gpu {
 
 // Source, of one driver: Device, derived from gpu::Device; Handle; count(); read(index, handle), the device and its
-// handle; no_code(device), why no code runs on it, empty if some does; use(device, handle), before the first plan.
+// handle; has_code(device); code(), what devices the build has code for; use(device, handle), before the first plan.
 template <class Source> class DeviceList {
 public:
     using Device = typename Source::Device;
@@ -25,7 +25,7 @@ public:
             Slot &slot = slots_.emplace_back();
             slot.device = Source::read(index, slot.handle);
         }
-        if (std::ranges::none_of(slots_, [](const Slot &s) { return Source::no_code(s.device).empty(); }))
+        if (std::ranges::none_of(slots_, [](const Slot &s) { return Source::has_code(s.device); }))
             throw_no_code(slots_.front().device);
     }
 
@@ -36,7 +36,7 @@ public:
     // Throws Error where the device cannot be used.
     const Device &usable(int32_t index) {
         Slot &slot = slots_[static_cast<size_t>(index)];
-        if (!Source::no_code(slot.device).empty())
+        if (!Source::has_code(slot.device))
             throw_no_code(slot.device);
         const std::lock_guard lock(slot.first_use);
         if (!slot.used)
@@ -54,7 +54,8 @@ private:
     };
 
     [[noreturn]] static void throw_no_code(const Device &d) {
-        throw Error(CT3D_UNSUPPORTED, "device %d (%s) is %s", d.index, d.name, Source::no_code(d).c_str());
+        throw Error(CT3D_UNSUPPORTED, "device %d (%s) is %s, this build has code for %s", d.index, d.name, d.arch,
+                    Source::code().c_str());
     }
 
     std::deque<Slot> slots_;

@@ -64,8 +64,10 @@ void DriverLibrary::require(void (*initialise)()) {
     initialised_.store(true, std::memory_order_release);
 }
 
-void throw_missing_function(const char *name) {
-    throw Error(CT3D_UNSUPPORTED, "the driver is too old: it has no %s", name);
+void DriverLibrary::require_version(DriverVersion version, int oldest_major) const {
+    if (version.major < oldest_major)
+        throw Error(CT3D_UNSUPPORTED, "the driver is too old: it is for %s %d.%d, this build needs one for %d.0",
+                    vendor_, version.major, version.minor, oldest_major);
 }
 
 } // namespace ct3d::gpu

@@ -4,12 +4,17 @@
 #pragma once
 
 #include "../dynlib.hpp"
+#include "failures.hpp"
 
 #include <atomic>
 #include <span>
 #include <sys/types.h>
 
 namespace ct3d::gpu {
+
+struct DriverVersion {
+    int major, minor;
+};
 
 // Not behind a lock, which a fork could leave taken in the child. Opening or initialising twice does no harm.
 class DriverLibrary {
@@ -24,6 +29,21 @@ public:
     // Null where the library has no function of that name.
     void *find(const char *function);
 
+    // What read(int *) gives, which is called once.
+    template <class Read> int version(const Read &read) {
+        int version = version_.load(std::memory_order_relaxed);
+        if (version == 0) {
+            read(&version);
+            version_.store(version, std::memory_order_relaxed);
+        }
+        return version;
+    }
+
+    // Throws Error where the major version is less.
+    void require_version(DriverVersion, int oldest_major) const;
+
+    const char *vendor() const { return vendor_; }
+
 private:
     const Dynlib &opened();
     void require_owner();
@@ -32,10 +52,9 @@ private:
     const std::span<const char *const> files_;
     std::atomic<const Dynlib *> library_{nullptr};
     std::atomic<bool> initialised_{false};
+    std::atomic<int> version_{0};
     std::atomic<pid_t> owner_{0}; // the process that has called the driver; 0: none
 };
-
-[[noreturn]] void throw_missing_function(const char *name);
 
 // Calls give a Result, `success` where they succeed; `fail` throws an Error for any other.
 template <auto &library, auto success, auto fail, class Signature> class DriverFunction;

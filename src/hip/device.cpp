@@ -43,7 +43,7 @@ template <class Properties> Device describe(int32_t index, const Properties &p) 
 }
 
 struct Source {
-    using Device = hip::Device;
+    using Device = gpu::Device;
     using Handle = int32_t;
 
     static int count() {
@@ -64,9 +64,9 @@ struct Source {
         return describe(index, properties);
     }
 
-    static std::string no_code(const Device &d) {
-        return has_code(d.arch) ? "" : std::string(d.arch) + ", this build has code for " + code_architectures();
-    }
+    static bool has_code(const Device &d) { return has_images(d.arch); }
+
+    static std::string code() { return image_architectures(); }
 
     static void use(Device &, int32_t) {}
 };

@@ -7,10 +7,6 @@
 
 namespace ct3d::hip {
 
-struct Device : gpu::Device {
-    char arch[32]; // as "gfx90a"
-};
-
 // The device of a plan; throws Error where it cannot be used.
 const Device &device(int32_t index);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "driver.hpp"
 
-#include "../status.hpp"
-
 namespace ct3d::hip {
 
 namespace {
@@ -14,15 +12,8 @@ constexpr const char *files[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhi
 
 constexpr int oldest_major = 5;
 
-void require_version() {
-    const int version = runtime_version();
-    if (version_major(version) < oldest_major)
-        throw Error(CT3D_UNSUPPORTED, "the HIP runtime is too old: it is %d.%d, this build needs %d.0",
-                    version_major(version), version_minor(version), oldest_major);
-}
-
 void initialise() {
-    require_version();
+    library.require_version(driver_version(), oldest_major);
     driver::hipInit(0);
 }
 
@@ -30,14 +21,9 @@ void initialise() {
 
 constinit gpu::DriverLibrary library("HIP", files);
 
-int runtime_version() {
-    static std::atomic<int> known{0};
-    int version = known.load(std::memory_order_relaxed);
-    if (version == 0) {
-        driver::hipRuntimeGetVersion(&version);
-        known.store(version, std::memory_order_relaxed);
-    }
-    return version;
+DriverVersion driver_version() {
+    const int version = library.version(driver::hipRuntimeGetVersion);
+    return {version / 10000000, version / 100000 % 100};
 }
 
 void forget_error() {
@@ -48,8 +34,7 @@ void forget_error() {
 void throw_failed(const char *name, hipError_t result) {
     forget_error();
     const char *text = driver::hipGetErrorName.present() ? driver::hipGetErrorName.attempt(result) : nullptr;
-    throw Error(result == hipErrorOutOfMemory ? CT3D_OUT_OF_MEMORY : CT3D_DEVICE_ERROR, "%s failed: %s (%d)", name,
-                text ? text : "unknown error", static_cast<int>(result));
+    throw_failed_call(name, result, text, result == hipErrorOutOfMemory);
 }
 
 void require_driver() { library.require(initialise); }
@@ -63,8 +48,8 @@ Current::Current(int32_t device) : device_(device), callers_(device) {
 
 // A failure is one of earlier work, which the calls in between have told.
 Current::~Current() {
-    if (callers_ != device_)
-        driver::hipSetDevice.attempt(callers_);
+    if (callers_ != device_ && driver::hipSetDevice.attempt(callers_) != hipSuccess)
+        forget_error();
 }
 
 } // namespace ct3d::hip

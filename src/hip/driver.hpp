@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../gpu/driver_library.hpp"
+#include "gpu.hpp"
 #include "hip_api.h"
 
 #include <cstdint>
@@ -13,10 +14,8 @@ namespace ct3d::hip {
 // in a child forked from a process that uses it.
 void require_driver();
 
-// As hipRuntimeGetVersion() gives it.
-int runtime_version();
-constexpr int version_major(int version) { return version / 10000000; }
-constexpr int version_minor(int version) { return version / 100000 % 100; }
+// Of the HIP that the runtime is of.
+DriverVersion driver_version();
 
 [[noreturn]] void throw_failed(const char *name, hipError_t);
 

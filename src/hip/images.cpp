@@ -3,7 +3,6 @@
 
 #include "../status.hpp"
 #include "code_objects.h" // made by the build
-#include "device.hpp"
 
 #include <string_view>
 
@@ -22,23 +21,16 @@ constexpr struct {
     const unsigned char *bytes;
 } images[] = {CT3D_HIP_CODE_OBJECTS(CT3D_ENTRY)};
 
-const void *find(std::string_view arch, std::string_view name) {
-    for (const auto &image : images)
-        if (image.arch == arch && image.name == name)
-            return image.bytes;
-    return nullptr;
-}
-
 } // namespace
 
-bool has_code(const char *arch) {
+bool has_images(const char *arch) {
     for (const auto &image : images)
         if (image.arch == arch)
             return true;
     return false;
 }
 
-std::string code_architectures() {
+std::string image_architectures() {
     std::string list;
     std::string_view last;
     for (const auto &image : images) {
@@ -51,12 +43,11 @@ std::string code_architectures() {
     return list;
 }
 
-bool has_image(const Device &device, const char *name) { return find(device.arch, name); }
-
-const void *find_image(const Device &device, const char *name) {
-    if (const void *image = find(device.arch, name))
-        return image;
-    throw Error(CT3D_INTERNAL, "there is no image \"%s\" for %s", name, device.arch);
+const void *find_image(const char *arch, const char *name) {
+    for (const auto &image : images)
+        if (image.arch == arch && image.name == name)
+            return image.bytes;
+    throw Error(CT3D_INTERNAL, "there is no image \"%s\" for %s", name, arch);
 }
 
 } // namespace ct3d::hip

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "launch.hpp"
 
+#include "../gpu/failures.hpp"
 #include "../gpu/limits.hpp"
-#include "../status.hpp"
 #include "device.hpp"
 #include "driver.hpp"
 #include "images.hpp"
-
-#include <cinttypes>
 
 namespace ct3d::hip {
 
@@ -25,26 +23,20 @@ bool means_no_code(hipError_t result) {
     }
 }
 
-// Of this driver.
-const Device &own(const gpu::Device &device) { return static_cast<const Device &>(device); }
-
-void *load_module(const gpu::Device &any, const char *image) {
-    const Device &device = own(any);
+void *load_module(const Device &device, const char *image) {
     const Current current(device.index);
     hipModule_t module = nullptr;
-    const hipError_t result = driver::hipModuleLoadData.attempt(&module, find_image(device, image));
+    const hipError_t result = driver::hipModuleLoadData.attempt(&module, find_image(device.arch, image));
     if (means_no_code(result)) {
         forget_error();
-        throw Error(CT3D_UNSUPPORTED,
-                    "image \"%s\" has no code that device %" PRId32 " (%s) runs: %d from hipModuleLoadData", image,
-                    device.index, device.arch, static_cast<int>(result));
+        throw_no_code(device, image, "hipModuleLoadData", result);
     }
     if (result != hipSuccess)
         throw_failed("hipModuleLoadData", result);
     return module;
 }
 
-void *find_function(const gpu::Device &device, void *module, const std::string &name, uint32_t dynamic_shared_bytes) {
+void *find_function(const Device &device, void *module, const std::string &name, uint32_t dynamic_shared_bytes) {
     const Current current(device.index);
     hipFunction_t function = nullptr;
     driver::hipModuleGetFunction(&function, static_cast<hipModule_t>(module), name.c_str());
@@ -54,7 +46,7 @@ void *find_function(const gpu::Device &device, void *module, const std::string &
     return function;
 }
 
-void launch(const gpu::Device &device, void *function, void *stream, const Launch &l) {
+void launch(const Device &device, void *function, void *stream, const Launch &l) {
     const Current current(device.index);
     void *arguments[] = {const_cast<void *>(l.params)};
     driver::hipModuleLaunchKernel(static_cast<hipFunction_t>(function), l.grid.x, l.grid.y, l.grid.z, l.threads, 1, 1,

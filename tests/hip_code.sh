@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks the code objects of a build, NAME.ARCH.co, kernel by kernel: registers, scratch and matrix instructions. Prints
-# a table, and a line for each failure. spills: scalar registers that are kept in vector registers; vector: loads of 16
-# bytes; flat: accesses of which the compiler does not know the memory.
+# Checks the code objects of a build, NAME.ARCH.co, kernel by kernel: registers, scratch, matrix instructions, and that
+# the compiler knows of each access which memory it is to. Prints a table, and a line for each failure. spills: scalar
+# registers that are kept in vector registers; vector: loads of 16 bytes.
 #   hip_code.sh FOLDER
 set -euo pipefail
 folder=$1
@@ -27,7 +27,7 @@ if ((${#objects[@]} == 0)); then
     exit 1
 fi
 
-printf '%-8s %-56s %5s %5s %6s %6s %6s %6s %6s\n' arch kernel vgpr agpr spills lds vector flat mfma
+printf '%-8s %-56s %5s %5s %6s %6s %6s %6s\n' arch kernel vgpr agpr spills lds vector mfma
 failed=0
 for object in "${objects[@]}"; do
     arch=${object%.co}
@@ -46,6 +46,7 @@ for object in "${objects[@]}"; do
             if (vgpr[kernel] > 256) fail("has " vgpr[kernel] " vector registers, must be at most 256")
             if (scratch[kernel] > 0) fail("has " scratch[kernel] " bytes of scratch")
             if (spilled[kernel] > 0) fail("spills " spilled[kernel] " vector registers")
+            if (flat[kernel] > 0) fail("has " flat[kernel] " flat accesses, to global or shared memory")
             if (kernel ~ /^ct3d_phase_gemm_[a-z0-9]+_[0-9]+x/) {
                 split(kernel, part, "_")
                 if (mfma[kernel] == 0) fail("has no matrix instruction")
@@ -53,8 +54,8 @@ for object in "${objects[@]}"; do
                     if (instruction !~ "^v_mfma_f32_" intended(part[4]) "(_|$)")
                         fail("has " instruction ", must be v_mfma_f32_" intended(part[4]))
             } else if (mfma[kernel] > 0) fail("has matrix instructions")
-            printf "%-8s %-56s %5d %5d %6d %6d %6d %6d %6d\n", arch, kernel, vgpr[kernel], agpr[kernel],
-                sgpr_spilled[kernel], lds[kernel], vector[kernel], flat[kernel], mfma[kernel]
+            printf "%-8s %-56s %5d %5d %6d %6d %6d %6d\n", arch, kernel, vgpr[kernel], agpr[kernel],
+                sgpr_spilled[kernel], lds[kernel], vector[kernel], mfma[kernel]
         }
         $1 == "----" { code = 1 }
         !code && $1 == "-" && $2 == ".agpr_count:" { agprs = $3 }

@@ -28,6 +28,8 @@ template <class E> __device__ __forceinline__ E *whole(E *p) {
 
 // What other compilers need to be told, see the functions of the same names for AMD's GPUs.
 __device__ __forceinline__ void settle(float &, float &) {}
+template <class T> __device__ __forceinline__ T read_global(const T *p) { return *p; }
+template <class T> __device__ __forceinline__ void write_global(T *p, T v) { *p = v; }
 template <class Params> __device__ __forceinline__ const Params &launch_params(const Params &given) { return given; }
 
 __device__ __forceinline__ float half_to_float(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }

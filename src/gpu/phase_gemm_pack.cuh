@@ -68,9 +68,9 @@ public:
         const int64_t fragment = first_fragment(z, y, x);
 #pragma unroll
         for (int plane = 0; plane < planes; ++plane)
-            static_cast<LaneWords *>(
-                p.packed)[(fragment + plane * (p.block_channels / 16)) * gemm_wave + threadIdx.x % gemm_wave] =
-                out[plane];
+            write_global(static_cast<LaneWords *>(p.packed) +
+                             ((fragment + plane * (p.block_channels / 16)) * gemm_wave + threadIdx.x % gemm_wave),
+                         out[plane]);
     }
 
 private:
@@ -86,7 +86,7 @@ private:
         for (int i = 0; i < packing; ++i) {
             const int32_t in = n * packing + i;
             v[i] = in < channels.in && out < channels.out
-                       ? w[(int64_t{group} * channels.in + in) * p.w_in + out * p.w_out]
+                       ? read_global(w + ((int64_t{group} * channels.in + in) * p.w_in + out * p.w_out))
                        : Element{};
         }
         Operands<math>::word(v, words);
@@ -144,7 +144,7 @@ template <GemmMath math> __device__ __forceinline__ void pack_input(const GemmPa
     Element v[gemm_step_words][packing];
 #pragma unroll
     for (int i = 0; i < gemm_step_words * packing; ++i)
-        v[i / packing][i % packing] = first + i < channels.in ? from[i * p.channel] : Element{};
+        v[i / packing][i % packing] = first + i < channels.in ? read_global(from + i * p.channel) : Element{};
     uint32_t words[planes][gemm_step_words];
 #pragma unroll
     for (int i = 0; i < gemm_step_words; ++i) {

@@ -49,12 +49,12 @@ public:
     // Elements of channels that follow each other, `channel` the first in the block.
     __device__ __forceinline__ void write_vector(Element *to, int32_t channel, const Element (&v)[vector]) const {
         if (p.y_aligned && first_channel + channel + vector <= p.channels.out) {
-            *reinterpret_cast<uint4 *>(to + first_channel + channel) = as_quad(v);
+            write_global(reinterpret_cast<uint4 *>(to + first_channel + channel), as_quad(v));
         } else {
 #pragma unroll
             for (int i = 0; i < vector; ++i)
                 if (first_channel + channel + i < p.channels.out)
-                    to[first_channel + channel + i] = v[i];
+                    write_global(to + (first_channel + channel + i), v[i]);
         }
     }
 
@@ -183,7 +183,7 @@ private:
     __device__ __forceinline__ float bias_of(int32_t channel) const {
         const int32_t own = first_channel + channel;
         return p.bias && own < p.channels.out
-                   ? to_float(static_cast<const Element *>(p.bias)[tile.group * p.channels.out + own])
+                   ? to_float(read_global(static_cast<const Element *>(p.bias) + (tile.group * p.channels.out + own)))
                    : 0.f;
     }
 
@@ -253,10 +253,10 @@ private:
         const Element *const values = reinterpret_cast<const Element *>(from);
 #pragma unroll 1
         for (int32_t i = lane; i < head; i += gemm_span_lanes)
-            to[i] = values[i];
+            write_global(to + i, values[i]);
 #pragma unroll 1
         for (int32_t i = head + body + lane; i < elements; i += gemm_span_lanes)
-            to[i] = values[i];
+            write_global(to + i, values[i]);
     }
 
     const PhaseGemmParams &p;

@@ -135,12 +135,12 @@ __device__ __forceinline__ void add_tap(const PortableParams &p, const typename 
             typename A::Sum a[channels], b[portable_positions];
 #pragma unroll
             for (int c = 0; c < channels; ++c) {
-                a[c] = A::operand(*w_at[c]);
+                a[c] = A::operand(read_global(w_at[c]));
                 w_at[c] += p.w_in;
             }
 #pragma unroll
             for (int i = 0; i < portable_positions; ++i) {
-                b[i] = inside[i] ? A::operand(*x_at[i]) : 0;
+                b[i] = inside[i] ? A::operand(read_global(x_at[i])) : 0;
                 x_at[i] += p.x_channel;
             }
 #pragma unroll

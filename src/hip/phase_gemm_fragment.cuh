@@ -74,7 +74,8 @@ constexpr int32_t gemm_span_lanes = 16;
 __device__ __forceinline__ void copy_span(void *to, const unsigned char *shared, uint32_t bytes, int32_t lane) {
 #pragma unroll 1
     for (uint32_t at = static_cast<uint32_t>(lane) * 16; at < bytes; at += gemm_span_lanes * 16)
-        *reinterpret_cast<uint4 *>(static_cast<unsigned char *>(to) + at) = load_shared(shared_address(shared + at));
+        write_global(reinterpret_cast<uint4 *>(static_cast<unsigned char *>(to) + at),
+                     load_shared(shared_address(shared + at)));
 }
 __device__ __forceinline__ void before_copies() {}
 __device__ __forceinline__ void finish_copies() {}

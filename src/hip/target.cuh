@@ -25,19 +25,18 @@ __device__ __forceinline__ uint4 load_shared(uint32_t address) {
 __device__ __forceinline__ uint2 load_shared_pair(uint32_t address) {
     return __builtin_bit_cast(uint2, *at_shared<const Pair>(address));
 }
-__device__ __forceinline__ uint32_t load_shared_word(uint32_t address) { return *at_shared<const uint32_t>(address); }
 __device__ __forceinline__ float load_shared_float(uint32_t address) { return *at_shared<const float>(address); }
 __device__ __forceinline__ uint16_t load_shared_half(uint32_t address) { return *at_shared<const uint16_t>(address); }
 
-__device__ __forceinline__ void store_shared(uint32_t address, uint4 v) {
-    *at_shared<Quad>(address) = __builtin_bit_cast(Quad, v);
+// Values in global memory, where the compiler loses sight of that: an access to memory that it does not know is flat,
+// and slower.
+template <class T> using Halves = uint16_t __attribute__((ext_vector_type(sizeof(T) / 2)));
+template <class T> __device__ __forceinline__ T read_global(const T *p) {
+    return __builtin_bit_cast(T, *(Global<const Halves<T>>)p);
 }
-__device__ __forceinline__ void store_shared(uint32_t address, uint2 v) {
-    *at_shared<Pair>(address) = __builtin_bit_cast(Pair, v);
+template <class T> __device__ __forceinline__ void write_global(T *p, T v) {
+    *(Global<Halves<T>>)p = __builtin_bit_cast(Halves<T>, v);
 }
-__device__ __forceinline__ void store_shared(uint32_t address, uint32_t v) { *at_shared<uint32_t>(address) = v; }
-__device__ __forceinline__ void store_shared(uint32_t address, float v) { *at_shared<float>(address) = v; }
-__device__ __forceinline__ void store_shared(uint32_t address, uint16_t v) { *at_shared<uint16_t>(address) = v; }
 
 // The parameters of the kernel, its only argument. Compilers copy the argument itself to scratch where they lose sight
 // of who reads it; where it came from can only be read.

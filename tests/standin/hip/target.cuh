@@ -12,6 +12,8 @@
 namespace ct3d::gpu {
 
 inline void settle(float &, float &) {}
+template <class T> T read_global(const T *p) { return *p; }
+template <class T> void write_global(T *p, T v) { *p = v; }
 template <class E> E *whole(E *p) { return p; }
 template <class Params> const Params &launch_params(const Params &given) { return given; }
 

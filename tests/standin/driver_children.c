@@ -61,6 +61,7 @@ int run_child(const char *setting, const char *const *given) {
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
+        putenv("CT3D_STANDIN_DEVICES=2");
         if (setting)
             putenv((char *)(uintptr_t)setting);
         alarm(60);

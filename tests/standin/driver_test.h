@@ -19,6 +19,7 @@ typedef struct {
     long least_calls, least_functions; /* of a run; there are more */
     const char *const *dispensable;    /* functions without which the library goes on; NULL ends the list */
     const char *loads_code;            /* the function that does */
+    int (*last_error)(void);           /* of the thread, which forgets it; NULL: the driver keeps none */
     int (*enqueues)(void);             /* the scenario: execute does nothing but that */
     int (*more)(const char *what);     /* scenarios of its own, or NULL */
 } driver_kind;
@@ -37,6 +38,7 @@ extern standin_state (*observe)(void);
 void *symbol(const char *name);
 void open_standin(void);
 void expect_nothing_left(void);
+void expect_no_error_left(void);
 /* Of the calls since fail_calls(), each is one of these; NULL ends the list. */
 void expect_calls_among(const char *const *allowed);
 
@@ -79,7 +81,8 @@ int forked_child_is_told(void);
 /* Main of one: the arguments name a scenario. */
 int run_scenario(int count, char **arguments);
 
-/* `setting` is NAME=VALUE for the child's environment, or NULL. The output stands until the next child. */
+/* There are two devices. `setting` is NAME=VALUE for the child's environment, or NULL. The output stands until the next
+ * child. */
 void expect_child(const char *setting, const char *const *given);
 int run_child(const char *setting, const char *const *given);
 extern char child_output[1 << 16];

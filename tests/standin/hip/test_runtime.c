@@ -5,12 +5,20 @@
 #include "hip/hip_api.h"
 
 #include <string.h>
+#include <unistd.h>
 
-/* Older runtimes lack the function for the newer properties. */
-static const char *const dispensable[] = {"hipGetErrorName", "hipGetDevicePropertiesR0600", NULL};
+/* Older runtimes lack the function for the newer properties; nobody is told that the caller's device is not put back.
+ */
+static const char *const dispensable[] = {"hipGetErrorName", "hipGetDevicePropertiesR0600", "hipSetDevice", NULL};
 
 static hipError_t (*get_device)(int *), (*set_device)(int);
 static hipError_t (*create_stream)(hipStream_t *, unsigned), (*destroy_stream)(hipStream_t);
+
+static int last_error(void) {
+    hipError_t (*get)(void);
+    *(void **)&get = symbol("hipGetLastError");
+    return (int)get();
+}
 
 static void find_functions(void) {
     open_standin();
@@ -83,7 +91,50 @@ static int first_use_is_captured(void) {
     return child_passed;
 }
 
+/* All of them, as the runtime has written them. */
+static int properties_are_read(void) {
+    static const struct {
+        const char *arch;
+        int32_t compute_units;
+        uint64_t last_level_cache;
+    } chips[] = {{"gfx90a", 104, 8 << 20}, {"gfx942", 304, 4 << 20}, {"gfx1100", 48, 6 << 20}};
+    ct3d_device_info info;
+    ct3d_device_info_init(&info, sizeof info);
+    assert_ok(ct3d_get_device_info(kind.backend, 0, &info));
+    assert_string_equal(info.name, "stand-in on the host");
+    assert_int_equal(info.memory, (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    for (size_t i = 0; i < sizeof chips / sizeof *chips; ++i)
+        if (strcmp(info.arch, chips[i].arch) == 0) {
+            assert_int_equal(info.compute_units, chips[i].compute_units);
+            assert_int_equal(info.last_level_cache, chips[i].last_level_cache);
+            return child_passed;
+        }
+    fail_msg("the architecture is \"%s\"", info.arch);
+    return child_failed;
+}
+
+/* The caller's device stays the thread's own. */
+static int device_cannot_be_set(void) {
+    find_functions();
+    fail_function("hipSetDevice", 999);
+    job j = new_job(kind.backend, 1, NULL);
+    assert_status(plan(&j), CT3D_DEVICE_ERROR);
+    expect_message("hipSetDevice", "failed");
+    fail_function(NULL, 0);
+    expect_no_error_left();
+    int now = -1;
+    assert_int_equal(get_device(&now), hipSuccess);
+    assert_int_equal(now, 0);
+    assert_ok(run(&j));
+    expect_right(&j);
+    return child_passed;
+}
+
 static int more(const char *what) {
+    if (strcmp(what, "properties") == 0)
+        return properties_are_read();
+    if (strcmp(what, "set device") == 0)
+        return device_cannot_be_set();
     assert_string_equal(what, "capture");
     return first_use_is_captured();
 }
@@ -100,6 +151,7 @@ const driver_kind kind = {
     .least_functions = 9,
     .dispensable = dispensable,
     .loads_code = "hipModuleLoadData",
+    .last_error = last_error,
     .enqueues = execute_enqueues,
     .more = more,
 };
@@ -121,10 +173,17 @@ static void other_devices_work(void **state) {
     expect_child("CT3D_STANDIN_DEVICES=3", (const char *const[]){"device", HIP_ARCH, "2", NULL});
 }
 
-/* As before ROCm 6. */
-static void properties_may_have_the_older_layout(void **state) {
+/* The older one is from before ROCm 6. */
+static void properties_have_either_layout(void **state) {
     (void)state;
+    expect_child("CT3D_STANDIN_HIP_PROPERTIES=6", (const char *const[]){"properties", NULL});
+    expect_child("CT3D_STANDIN_HIP_PROPERTIES=5", (const char *const[]){"properties", NULL});
     expect_child("CT3D_STANDIN_HIP_PROPERTIES=5", (const char *const[]){"device", HIP_ARCH, "0", NULL});
+}
+
+static void device_that_cannot_be_set_is_told(void **state) {
+    (void)state;
+    expect_child(NULL, (const char *const[]){"set device", NULL});
 }
 
 static void graphs_hold_the_first_use(void **state) {
@@ -143,7 +202,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(no_driver_is_no_device),
         cmocka_unit_test(useless_runtimes_have_no_device),
         cmocka_unit_test(other_devices_work),
-        cmocka_unit_test(properties_may_have_the_older_layout),
+        cmocka_unit_test(properties_have_either_layout),
+        cmocka_unit_test(device_that_cannot_be_set_is_told),
         cmocka_unit_test(image_without_code_is_unsupported),
         cmocka_unit_test(execute_only_enqueues),
         cmocka_unit_test(graphs_hold_the_first_use),

@@ -14,55 +14,32 @@ typedef enum {
     hipSuccess = 0,
     hipErrorInvalidValue = 1,
     hipErrorOutOfMemory = 2,
-    hipErrorNotInitialized = 3,
     hipErrorInvalidConfiguration = 9,
     hipErrorInvalidMemcpyDirection = 21,
-    hipErrorInsufficientDriver = 35,
     hipErrorNoDevice = 100,
     hipErrorInvalidDevice = 101,
     hipErrorInvalidImage = 200,
-    hipErrorInvalidContext = 201,
     hipErrorNoBinaryForGpu = 209,
     hipErrorInvalidKernelFile = 218,
-    hipErrorFileNotFound = 301,
     hipErrorSharedObjectInitFailed = 303,
     hipErrorInvalidHandle = 400,
     hipErrorIllegalState = 401,
     hipErrorNotFound = 500,
-    hipErrorNotReady = 600,
-    hipErrorIllegalAddress = 700,
-    hipErrorLaunchOutOfResources = 701,
-    hipErrorLaunchFailure = 719,
-    hipErrorNotSupported = 801,
     hipErrorStreamCaptureUnsupported = 900,
-    hipErrorStreamCaptureInvalidated = 901,
     hipErrorStreamCaptureImplicit = 906,
-    hipErrorUnknown = 999
+    hipErrorTbd = 1054 /* the last: a result is in the range of the others */
 } hipError_t;
 
 typedef enum {
     hipMemcpyHostToHost = 0,
-    hipMemcpyHostToDevice = 1,
-    hipMemcpyDeviceToHost = 2,
-    hipMemcpyDeviceToDevice = 3,
     hipMemcpyDefault = 4 /* by the addresses */
 } hipMemcpyKind;
 
-typedef enum {
-    HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
-    HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1, /* static */
-    HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
-    HIP_FUNC_ATTRIBUTE_NUM_REGS = 4,
-    HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
-} hipFunction_attribute;
+typedef enum { HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1 /* static */ } hipFunction_attribute;
 
-typedef enum {
-    hipStreamCaptureModeGlobal = 0,
-    hipStreamCaptureModeThreadLocal = 1,
-    hipStreamCaptureModeRelaxed = 2
-} hipStreamCaptureMode;
+typedef enum { hipStreamCaptureModeGlobal = 0 } hipStreamCaptureMode;
 
-enum { hipStreamDefault = 0, hipStreamNonBlocking = 1 };
+enum { hipStreamNonBlocking = 1 };
 
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
@@ -79,9 +56,7 @@ typedef struct {
     char unused0[32];
     size_t totalGlobalMem;
     size_t sharedMemPerBlock;
-    int regsPerBlock;
-    int warpSize;
-    char unused1[76];
+    char unused1[84];
     int multiProcessorCount;
     char unused2[216];
     int memoryClockRate;
@@ -98,9 +73,7 @@ typedef struct {
     char name[256];
     size_t totalGlobalMem;
     size_t sharedMemPerBlock;
-    int regsPerBlock;
-    int warpSize;
-    char unused0[32];
+    char unused0[40];
     int memoryClockRate;
     int memoryBusWidth;
     char unused1[16];
@@ -114,7 +87,6 @@ typedef struct {
 } hipDeviceProp_tR0000;
 
 hipError_t hipInit(unsigned int flags);
-hipError_t hipDriverGetVersion(int *version);
 /* 10000000 * major + 100000 * minor + patch. */
 hipError_t hipRuntimeGetVersion(int *version);
 const char *hipGetErrorName(hipError_t error);
@@ -130,7 +102,6 @@ hipError_t hipDeviceSynchronize(void);
 
 hipError_t hipMalloc(void **memory, size_t bytes);
 hipError_t hipFree(void *memory);
-hipError_t hipMemGetInfo(size_t *free, size_t *total);
 hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind);
 hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream);
 hipError_t hipMemsetAsync(void *to, int value, size_t bytes, hipStream_t stream);
@@ -165,7 +136,6 @@ hipError_t hipEventDestroy(hipEvent_t event);
 #define CT3D_HIP_FIELD(type, field, at) static_assert(offsetof(type, field) == at, "the layout of the runtime")
 CT3D_HIP_FIELD(hipDeviceProp_tR0600, totalGlobalMem, 288);
 CT3D_HIP_FIELD(hipDeviceProp_tR0600, sharedMemPerBlock, 296);
-CT3D_HIP_FIELD(hipDeviceProp_tR0600, warpSize, 308);
 CT3D_HIP_FIELD(hipDeviceProp_tR0600, multiProcessorCount, 388);
 CT3D_HIP_FIELD(hipDeviceProp_tR0600, memoryClockRate, 608);
 CT3D_HIP_FIELD(hipDeviceProp_tR0600, memoryBusWidth, 612);
@@ -175,7 +145,6 @@ CT3D_HIP_FIELD(hipDeviceProp_tR0600, maxSharedMemoryPerMultiProcessor, 1416);
 static_assert(sizeof(hipDeviceProp_tR0600) == 1472, "the layout of the runtime");
 CT3D_HIP_FIELD(hipDeviceProp_tR0000, totalGlobalMem, 256);
 CT3D_HIP_FIELD(hipDeviceProp_tR0000, sharedMemPerBlock, 264);
-CT3D_HIP_FIELD(hipDeviceProp_tR0000, warpSize, 276);
 CT3D_HIP_FIELD(hipDeviceProp_tR0000, memoryClockRate, 312);
 CT3D_HIP_FIELD(hipDeviceProp_tR0000, memoryBusWidth, 316);
 CT3D_HIP_FIELD(hipDeviceProp_tR0000, multiProcessorCount, 336);

@@ -7,12 +7,9 @@
 #include <cstdint>
 
 #define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 
@@ -35,14 +32,10 @@
     struct alignas(2 * sizeof(type)) name##2 {                                                                         \
         type x, y;                                                                                                     \
     };                                                                                                                 \
-    struct name##3 {                                                                                                   \
-        type x, y, z;                                                                                                  \
-    };                                                                                                                 \
     struct alignas(4 * sizeof(type)) name##4 {                                                                         \
         type x, y, z, w;                                                                                               \
     };                                                                                                                 \
     __device__ __forceinline__ name##2 make_##name##2(type x, type y) { return {x, y}; }                               \
-    __device__ __forceinline__ name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }                    \
     __device__ __forceinline__ name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 CT3D_VECTOR(float, float)
 CT3D_VECTOR(unsigned, uint)

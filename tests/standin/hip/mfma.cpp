@@ -23,7 +23,6 @@ float without_subnormals(float v) {
 // per_lane: neighbours in k that a lane holds.
 struct F16 {
     using Operand = uint64_t;
-    using Sum = float;
     static constexpr uint32_t per_lane = 4;
     static float value(uint64_t operand, uint32_t e, bool flushes) {
         const auto bits = static_cast<uint16_t>(operand >> (16 * e));
@@ -45,28 +44,25 @@ struct Xf32 : F16 {
     }
     static float result(float sum, bool) { return sum; }
 };
-template <class T> struct Fused {
-    using Operand = T;
-    using Sum = T;
+struct F32 {
+    using Operand = float;
     static constexpr uint32_t per_lane = 1;
-    static T value(T operand, uint32_t, bool) { return operand; }
-    static T add(T sum, T a, T b) { return std::fma(a, b, sum); }
-    static T result(T sum, bool) { return sum; }
+    static float value(float operand, uint32_t, bool) { return operand; }
+    static float add(float sum, float a, float b) { return std::fma(a, b, sum); }
+    static float result(float sum, bool) { return sum; }
 };
 
 template <class Type> struct Operands {
-    typename Type::Sum *d;
+    float *d;
     typename Type::Operand a, b;
 };
 
-template <class Type> uint32_t row(uint32_t lane, uint32_t i) {
-    return sizeof(typename Type::Sum) == 8 ? 4 * i + lane / size : 4 * (lane / size) + i;
-}
+uint32_t row(uint32_t lane, uint32_t i) { return 4 * (lane / size) + i; }
 
 template <class Type> void multiply(void *const given[], uint64_t) {
     constexpr uint32_t depth = lanes / size * Type::per_lane;
     const bool flushes = running_chip().flushes;
-    typename Type::Sum a[size][depth], b[depth][size], d[size][size];
+    float a[size][depth], b[depth][size], d[size][size];
     const auto of = [&](uint32_t lane) -> const Operands<Type> & {
         return *static_cast<const Operands<Type> *>(given[lane]);
     };
@@ -77,7 +73,7 @@ template <class Type> void multiply(void *const given[], uint64_t) {
             b[k + e][outer] = Type::value(of(lane).b, e, flushes);
         }
         for (uint32_t i = 0; i < 4; ++i)
-            d[row<Type>(lane, i)][outer] = Type::result(of(lane).d[i], flushes);
+            d[row(lane, i)][outer] = Type::result(of(lane).d[i], flushes);
     }
     for (uint32_t i = 0; i < size; ++i)
         for (uint32_t k = 0; k < depth; ++k)
@@ -85,11 +81,11 @@ template <class Type> void multiply(void *const given[], uint64_t) {
                 d[i][j] = Type::add(d[i][j], a[i][k], b[k][j]);
     for (uint32_t lane = 0; lane < lanes; ++lane)
         for (uint32_t i = 0; i < 4; ++i)
-            of(lane).d[i] = Type::result(d[row<Type>(lane, i)][lane % size], flushes);
+            of(lane).d[i] = Type::result(d[row(lane, i)][lane % size], flushes);
 }
 
 template <class Type>
-void issue(const char *name, bool present, typename Type::Sum *d, typename Type::Operand a, typename Type::Operand b) {
+void issue(const char *name, bool present, float *d, typename Type::Operand a, typename Type::Operand b) {
     if (!present)
         fault("%s has no %s", running_chip().arch, name);
     Operands<Type> own{d, a, b};
@@ -107,15 +103,11 @@ void mfma_f32_16x16x16_bf16(float (&d)[4], uint64_t a, uint64_t b) {
 }
 
 void mfma_f32_16x16x4_f32(float (&d)[4], float a, float b) {
-    issue<Fused<float>>("v_mfma_f32_16x16x4_f32", running_chip().mfma, d, a, b);
+    issue<F32>("v_mfma_f32_16x16x4_f32", running_chip().mfma, d, a, b);
 }
 
 void mfma_f32_16x16x8_xf32(float (&d)[4], uint64_t a, uint64_t b) {
     issue<Xf32>("v_mfma_f32_16x16x8_xf32", running_chip().xf32, d, a, b);
-}
-
-void mfma_f64_16x16x4_f64(double (&d)[4], double a, double b) {
-    issue<Fused<double>>("v_mfma_f64_16x16x4_f64", running_chip().mfma, d, a, b);
 }
 
 } // namespace standin

@@ -27,7 +27,6 @@ Place place_of_one(uint32_t i, uint32_t k) { return {i + 16 * k, 0}; }
 
 // Of D[i][j].
 Place place_of_sum(uint32_t i, uint32_t j) { return {j + 16 * (i / 4), i % 4}; }
-Place place_of_f64_sum(uint32_t i, uint32_t j) { return {j + 16 * (i % 4), i / 4}; }
 
 uint64_t half_bits(float v) { // of small integers
     const auto bits = std::bit_cast<uint32_t>(v);
@@ -127,25 +126,6 @@ void elements_are_where_the_documents_say(void **) {
         check_type(f32);
     }
     check_type(xf32);
-}
-
-void f64_elements_are_where_the_documents_say(void **) {
-    use("gfx90a");
-    double a[wave], b[wave], d[wave][4], expected[size][size] = {};
-    for (uint32_t lane = 0; lane < wave; ++lane) {
-        a[lane] = static_cast<double>(small_integer(lane)) + 0x1p-40;
-        b[lane] = static_cast<double>(small_integer(lane + 99));
-    }
-    for (uint32_t i = 0; i < size; ++i)
-        for (uint32_t j = 0; j < size; ++j) {
-            d[place_of_f64_sum(i, j).lane][place_of_f64_sum(i, j).element] = expected[i][j] = i * size + j;
-            for (uint32_t k = 0; k < 4; ++k)
-                expected[i][j] += a[place_of_one(i, k).lane] * b[place_of_one(j, k).lane];
-        }
-    run_warps(warps_of_wave, [&](uint32_t lane) { standin::mfma_f64_16x16x4_f64(d[lane], a[lane], b[lane]); });
-    for (uint32_t i = 0; i < size; ++i)
-        for (uint32_t j = 0; j < size; ++j)
-            assert_true(d[place_of_f64_sum(i, j).lane][place_of_f64_sum(i, j).element] == expected[i][j]);
 }
 
 // D[0][0] of a lone product of the bits, on top of a sum.
@@ -264,7 +244,6 @@ void faults_are_reported(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_where_the_documents_say),
-        cmocka_unit_test(f64_elements_are_where_the_documents_say),
         cmocka_unit_test(only_cdna2_flushes_subnormals),
         cmocka_unit_test(xf32_operands_are_cut),
         cmocka_unit_test(f32_steps_are_fused),

@@ -15,14 +15,17 @@ libdir=$(dirname "$(dirname "$pc")")
 prefix=$scratch$(sed -n 's/^prefix=//p' "$pc")
 pkg() { PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$prefix" "$@" ct3d; }
 
-version=$(sed -n 's/^#define CT3D_VERSION_[MP][A-Z]* \([0-9]*\)$/\1/p' "$source_root/include/ct3d/version.h" | paste -sd.)
+version=$(sed -n 's/^#define CT3D_VERSION_[MP][A-Z]* \([0-9]*\)$/\1/p' "$source_root/include/ct3d/version.h" |
+    paste -sd.)
 [[ $(pkg --modversion) == "$version" ]] || { echo "pkg-config has version $(pkg --modversion)" >&2; exit 1; }
 
 read -ra flags <<<"$(pkg --cflags --libs)"
 # shellcheck disable=SC2086 # a compiler may come with arguments
-${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Werror "$source_root/tests/example.c" "${flags[@]}" -o "$scratch/example-c"
+${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Werror "$source_root/tests/example.c" "${flags[@]}" \
+    -o "$scratch/example-c"
 # shellcheck disable=SC2086
-${CXX:-c++} -std=c++17 -Wall -Wextra -Wpedantic -Werror "$source_root/tests/example.cpp" "${flags[@]}" -o "$scratch/example-cpp"
+${CXX:-c++} -std=c++17 -Wall -Wextra -Wpedantic -Werror "$source_root/tests/example.cpp" "${flags[@]}" \
+    -o "$scratch/example-cpp"
 
 for example in "$scratch/example-c" "$scratch/example-cpp"; do
     LD_LIBRARY_PATH=$libdir "$example" | diff -u "$source_root/tests/example.txt" -

@@ -9,12 +9,15 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 for header in "$root"/include/ct3d/*.h; do
-    printf '#include <ct3d/%s>\n#include <ct3d/%s>\ntypedef int alone;\n' "$(basename "$header")" "$(basename "$header")" >"$scratch/alone.c"
+    name=$(basename "$header")
+    printf '#include <ct3d/%s>\n#include <ct3d/%s>\ntypedef int alone;\n' "$name" "$name" >"$scratch/alone.c"
     cp "$scratch/alone.c" "$scratch/alone.cpp"
     # shellcheck disable=SC2086 # a compiler may come with arguments
-    ${CC:-cc} -std=c99 "${warnings[@]}" -Wstrict-prototypes -I"$root/include" -c "$scratch/alone.c" -o "$scratch/alone.o"
+    ${CC:-cc} -std=c99 "${warnings[@]}" -Wstrict-prototypes -I"$root/include" \
+        -c "$scratch/alone.c" -o "$scratch/alone.o"
     # shellcheck disable=SC2086
-    ${CXX:-c++} -std=c++20 "${warnings[@]}" -Wold-style-cast -I"$root/include" -c "$scratch/alone.cpp" -o "$scratch/alone.o"
+    ${CXX:-c++} -std=c++20 "${warnings[@]}" -Wold-style-cast -I"$root/include" \
+        -c "$scratch/alone.cpp" -o "$scratch/alone.o"
 done
 
 printf '#include "ct3d.hpp"\n' >"$scratch/alone.cpp"

@@ -200,17 +200,17 @@ private:
 
 } // namespace
 
-#define CT3D_WGMMA_WRITING(math, residues, n, name, writing)                                                           \
+#define CT3D_WGMMA_WRITING(math, residues, n, writing)                                                                 \
     extern "C" __global__ void __launch_bounds__(wgmma_threads, 1)                                                     \
-        ct3d_phase_wgmma_##math##_##residues##_##n##_##name(const __grid_constant__ PhaseWgmmaParams p) {              \
+        ct3d_phase_wgmma_##math##_##residues##_##n##_##writing(const __grid_constant__ PhaseWgmmaParams p) {           \
         extern __shared__ unsigned char shared[];                                                                      \
         WgmmaBlock<GemmMath::math, WgmmaResidues::residues, n, WgmmaWriting::writing>(p, shared).run();                \
     }
 #define CT3D_WGMMA_STRAIGHT_one(math, n)
-#define CT3D_WGMMA_STRAIGHT_two(math, n) CT3D_WGMMA_WRITING(math, two, n, ncdhw_straight, straight)
+#define CT3D_WGMMA_STRAIGHT_two(math, n) CT3D_WGMMA_WRITING(math, two, n, straight)
 #define CT3D_WGMMA_KERNEL(math, residues, n)                                                                           \
-    CT3D_WGMMA_WRITING(math, residues, n, ncdhw, spans)                                                                \
-    CT3D_WGMMA_WRITING(math, residues, n, ndhwc, last)                                                                 \
+    CT3D_WGMMA_WRITING(math, residues, n, spans)                                                                       \
+    CT3D_WGMMA_WRITING(math, residues, n, last)                                                                        \
     CT3D_WGMMA_STRAIGHT_##residues(math, n)
 
 } // namespace ct3d::cuda

@@ -61,20 +61,21 @@ double WgmmaCost::row_taps(const WgmmaTiling &t) const {
 
 // With few slots, latency: a slot is loaded again only when it has been emptied.
 double WgmmaCost::load_cycles(const WgmmaTiling &t, double entries, double stages) const {
-    const auto each = [](double bytes, double slots) {
-        return std::max(bytes / load_rate, (load_latency + bytes / load_rate) / (slots - 1));
-    };
     const double stage_bytes = t.operands.stage_bytes * t.shared.stage_taps * (1 + t.tile.second_row_tile);
+    const double entry = t.shared.entry_bytes / load_rate, stage = stage_bytes / load_rate;
     const double ahead = t.shared.keep ? 4 : t.shared.entries; // what keeping cannot hide is counted for itself
-    return entries * each(t.shared.entry_bytes, ahead) + stages * each(stage_bytes, t.shared.stages);
+    return std::max(entries * entry + stages * stage, entries * (load_latency + entry) / (ahead - 1) +
+                                                          stages * (load_latency + stage) / (t.shared.stages - 1));
 }
 
 // Instructions of a warp that has sums of `n` columns written, for each set of sums; counted from machine code.
 double WgmmaCost::put_instructions(const WgmmaTiling &t) const {
     const double n = t.row->n, element = static_cast<double>(element_size(d_.dtype));
     const double share = t.operands.warp_channels == 8 ? 0.6 : 1; // half of the rows
-    if (t.out.channels_last)
-        return n * (0.8 * share + 0.3 * element / 2) + n / wgmma_last_columns * 100 + 50;
+    if (t.out.channels_last) {
+        const double write = t.out.vectors ? 0.3 * element / 2 : 6;
+        return n * (0.8 * share + write) + n / wgmma_last_columns * 100 + 50;
+    }
     if (t.out.straight)
         return n * 1.8 + 50;
     if (t.out.vectors)
@@ -94,12 +95,13 @@ double WgmmaCost::fill_instructions(const WgmmaTiling &t) const {
 double WgmmaCost::copy_instructions(const WgmmaTiling &t) const {
     if (t.out.channels_last || t.out.straight)
         return 0;
-    const double each = t.out.short_spans ? 60.0 * t.out.span_quads.value / 32 : t.out.aligned_spans ? 45 : 75;
+    const double each = t.out.short_spans ? 60.0 * t.out.span_quads.value / 32 : t.aligned_spans ? 45 : 75;
     return 60 + each * warp_spans(t);
 }
 
 double WgmmaCost::warp_spans(const WgmmaTiling &t) {
-    return std::min(real(t.operands.warp_channels), real(t.operands.out_channels)) * t.out.channel_spans.value;
+    const double channels = std::min(real(t.operands.warp_channels), real(t.operands.out_channels));
+    return (t.out.cell_spans ? 0.25 : channels) * t.out.channel_spans.value;
 }
 
 // And that writes the bias of one residue that no tap reaches.
@@ -142,7 +144,7 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
                        (z_residues * y_residues * o.axis[2].stride - passes * sets) * bias_instructions(t);
     // Cycles until the last products of a pass are there, and until copies have read what spans were before.
     const double drained = passes * 200 + (t.out.channels_last || t.out.straight ? 0 : writes * 2000);
-    constexpr double warps = 4, lone_cycles = 1; // its copies overlap
+    constexpr double warps = 4, lone_cycles = 1.5; // its copies overlap
     constexpr double bias_row_cycles = 70;
     return {.tensor = 2 * tensor,
             .load = load,
@@ -152,11 +154,12 @@ WgmmaCost::Work WgmmaCost::work(const WgmmaTiling &t) const {
             .bias = bias_rows * warps * warp_spans(t) * bias_row_cycles};
 }
 
-// Where a warp of its own writes spans, and rows of bias, in less time than the longest of the other work takes.
+// Where a warp of its own writes spans, and rows of bias, in less time than the longest of the other work takes; and
+// where all warps put spans together.
 bool WgmmaCost::hands_over(const WgmmaTiling &t) const {
     const Work w = work(t);
-    return wgmma_hands_over(t.row->math, t.row->n) && !t.out.channels_last && !t.out.straight &&
-           w.writer + w.bias < std::max({w.tensor, w.warpgroup + w.copy, w.bias});
+    return t.out.cell_spans || (wgmma_hands_over(t.row->math, t.row->n) && !t.out.channels_last && !t.out.straight &&
+                                w.writer + w.bias < std::max({w.tensor, w.warpgroup + w.copy, w.bias}));
 }
 
 // A job whose entries stay begins when those of its first plane are there, as many of which as there is room for have
@@ -173,9 +176,8 @@ double WgmmaCost::job_cycles(const WgmmaTiling &t) const {
         if (ahead < slabs)
             waits += (planes - 1) * (load_latency + (slabs - ahead) * entry);
     }
-    const double warpgroup =
-        t.out.handed ? std::max(w.warpgroup, w.writer + w.bias) : std::max(w.warpgroup + w.copy, w.bias);
-    return planes * together(w.tensor, w.load, warpgroup) + waits + job_overhead;
+    const double warpgroup = w.warpgroup + (t.out.handed ? 0 : w.copy), writer = w.bias + (t.out.handed ? w.writer : 0);
+    return planes * together(w.tensor, w.load, warpgroup, writer) + waits + job_overhead;
 }
 
 double WgmmaCost::packing(const WgmmaTiling &t) const {

@@ -23,9 +23,7 @@ namespace {
 constexpr int64_t workspace_alignment = 256;
 
 std::string function_name(const WgmmaTiling &t) {
-    return std::string(t.row->kernel) + (t.out.channels_last ? "_ndhwc"
-                                         : t.out.straight    ? "_ncdhw_straight"
-                                                             : "_ncdhw");
+    return std::string(t.row->kernel) + (t.out.channels_last ? "_last" : t.out.straight ? "_straight" : "_spans");
 }
 
 // Boxes of [z][y][sample][x][channel], the latter being operands.
@@ -104,6 +102,7 @@ public:
         report.field("stage_taps", tiling_.shared.stage_taps);
         report.field("straight", tiling_.out.straight);
         report.field("row_spans", tiling_.out.row_spans);
+        report.field("cell_spans", tiling_.out.cell_spans);
         report.field("handed", tiling_.out.handed);
         report.field("short_spans", tiling_.out.short_spans);
         report.field("z_planes", tiling_.cuts.z_planes);

@@ -15,6 +15,7 @@
 #include "../gpu/divisor.hpp"
 #include "../gpu/phase_gemm_params.hpp"
 #include "gpu.hpp"
+#include "sector.hpp"
 #include "tensor_map_params.hpp"
 #include "wgmma_operand.hpp"
 
@@ -136,19 +137,19 @@ struct WgmmaShared {                       // bytes of shared memory
 
 // Output with channels first is collected in shared memory as spans, which have no gap in y: of one channel, sample and
 // z; or, with row spans, of one row of y, where those of one residue of y are written at once. With channels last,
-// columns are collected, wgmma_last_columns at a time.
+// columns are collected, wgmma_last_columns at a time, or row spans of cells.
 struct WgmmaOutput {
     int64_t sample, channel, z, y, x; // strides, in elements
-    int32_t channels_last;
-    int32_t straight;   // channels first, but from registers into y, two columns and two residues of x at once
-    int32_t row_spans;  // also where `straight`
-    int32_t handed;     // spans are written by a warp of their own
-    int32_t span_bytes; // from one span to the next in shared memory
+    int32_t channels_last;            // and written as such
+    int32_t cell_spans;               // channels last, but row spans that have all channels of each cell
+    int32_t straight;  // channels first, but from registers into y, two columns and two residues of x at once
+    int32_t row_spans; // also where `straight`
+    int32_t handed;    // spans are written by a warp of their own
+    int32_t span_bytes, channel_bytes;   // from one span to the next in shared memory, from one channel to the next
     Divisor channel_spans, sample_spans; // spans of one channel; of one channel and sample
     Divisor span_quads;                  // 16 bytes each, of short spans
-    int32_t aligned_spans;               // they begin and end at multiples of 16 bytes where y is one
-    int32_t short_spans;                 // and are written in pieces of 16 bytes
-    int32_t fill;                        // outputs of a span that are only bias exist: spans begin as bias
+    int32_t short_spans; // they begin and end at sectors where y does, and are written in pieces of 16 bytes
+    int32_t fill;        // outputs of a span that are only bias exist: spans begin as bias
     // What two neighbouring columns write lies together, and begins at a multiple of its bytes where y is one. With
     // channels last: vectors of 16 bytes of channels.
     int32_t vectors;

@@ -29,7 +29,7 @@ public:
 private:
     static constexpr int bytes = static_cast<int>(sizeof(Element)), vector = 16 / bytes;
 
-    __device__ __forceinline__ bool aligned() const { return reinterpret_cast<uintptr_t>(p.y) % 16 == 0; }
+    __device__ __forceinline__ bool aligned() const { return reinterpret_cast<uintptr_t>(p.y) % sector_bytes == 0; }
 
     // Spans in pieces of 16 bytes, by all lanes.
     __device__ __forceinline__ void write_short(Element *first, int32_t first_y, int32_t count) const {
@@ -48,7 +48,8 @@ private:
         }
     }
 
-    // A span a lane: its body by one copy. Then what is before and after multiples of 16 bytes, an element a lane.
+    // A span a lane: its body by one copy. Then what is before and after multiples of 16 bytes, an element a lane. Ends
+    // of whole sectors would be written once, but take twice as long.
     __device__ __forceinline__ void write_bulk(Element *first, int32_t first_y, int32_t count) const {
         const int32_t total = count * spans();
 #pragma unroll 1
@@ -57,7 +58,7 @@ private:
             if (span.body > 0)
                 bulk_store(span.to + span.head, span.from + span.head * bytes,
                            static_cast<uint32_t>(span.body * bytes));
-            if (!(p.out.aligned_spans && aligned()))
+            if (__any_sync(0xffffffff, span.head + span.tail))
                 write_ends(span, min(total - base, 32));
         }
         bulk_commit();
@@ -83,16 +84,17 @@ private:
         }
         span.to += rest * p.out.channel;
         const int32_t count = inside && oy < o.axis[1].out ? elements(oy) : 0;
-        const uint32_t past = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(span.to)) % 16;
+        const uint32_t past = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(span.to)) % sector_bytes;
         span.from += past;
-        span.head = min(static_cast<int32_t>((16 - past) % 16) / bytes, count);
+        span.head = min(static_cast<int32_t>((sector_bytes - past) % 16) / bytes, count);
         span.body = (count - span.head) / vector * vector;
         span.tail = count - span.head - span.body;
         return span;
     }
 
+    // Of the first `count` lanes' spans.
     __device__ __forceinline__ void write_ends(const Span &own, int32_t count) const {
-        const uint32_t ends = static_cast<uint32_t>(own.head | own.tail << 8);
+        const auto parts = static_cast<uint32_t>(own.head | own.tail << 8 | own.body / vector << 16);
         constexpr int32_t items = 2 * vector; // of a span: places for its head and its tail
         const int32_t i = lane % vector;
         const bool tail = lane % items >= vector;
@@ -101,10 +103,10 @@ private:
             const int32_t s = first + lane / items; // past `count`: a span without ends
             const auto to =
                 reinterpret_cast<Element *>(__shfl_sync(0xffffffff, reinterpret_cast<unsigned long long>(own.to), s));
-            const uint32_t from = __shfl_sync(0xffffffff, own.from, s), n = __shfl_sync(0xffffffff, ends, s);
-            const int32_t body = __shfl_sync(0xffffffff, own.body, s);
-            const int32_t at = tail ? static_cast<int32_t>(n & 0xff) + body + i : i;
-            if (i < static_cast<int32_t>(tail ? n >> 8 : n & 0xff))
+            const uint32_t from = __shfl_sync(0xffffffff, own.from, s), n = __shfl_sync(0xffffffff, parts, s);
+            const auto head = static_cast<int32_t>(n & 0xff), body = static_cast<int32_t>(n >> 16) * vector;
+            const int32_t at = tail ? head + body + i : i;
+            if (i < (tail ? static_cast<int32_t>(n >> 8 & 0xff) : head))
                 to[at] = load_shared_element<Element>(from + at * bytes);
         }
     }
@@ -114,7 +116,8 @@ private:
 
     // Of a span that begins in a row.
     __device__ __forceinline__ int32_t elements(int32_t oy) const {
-        return p.out.row_spans ? columns() : min(p.tile.y * o.axis[1].stride, o.axis[1].out - oy) * o.axis[2].out;
+        return p.out.row_spans ? columns() * static_cast<int32_t>(p.out.x)
+                               : min(p.tile.y * o.axis[1].stride, o.axis[1].out - oy) * o.axis[2].out;
     }
 
     const PhaseWgmmaParams &p;

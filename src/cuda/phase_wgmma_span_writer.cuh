@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Output with channels first, of one warpgroup: a warp that has nothing to load writes the spans that the warpgroup
+// Output in spans, of one warpgroup: a warp that has nothing to load writes the spans that the warpgroup
 // puts together, while that multiplies on, and planes and row spans that no tap reaches, which are only bias.
 #pragma once
 
@@ -59,7 +59,7 @@ private:
 
     __device__ __forceinline__ void write_handed(Element *plane, int32_t row) {
         ring_.wait_filled();
-        store().write(plane + row * p.out.y, row_ + row, room());
+        store().write(plane + row * p.out.y, row_ + row, p.out.cell_spans ? 1 : room());
         bulk_wait_read<0>();
         mbarrier_arrive(ring_.emptied(0));
         ring_.advance();

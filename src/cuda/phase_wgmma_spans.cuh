@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Output with channels first: each warp puts its own channels' spans together in shared memory. A span stands at the
-// same place in 16 bytes as in global memory.
+// Output in spans: each warp puts its own channels' spans together in shared memory, or its own channels into spans of
+// cells. A span stands at the same place in a sector as in global memory.
 #pragma once
 
 #include "phase_wgmma_multiply.cuh"
@@ -17,8 +17,7 @@ public:
 
     __device__ __forceinline__ WgmmaSpans(const Tile &tile, uint32_t shared, uint32_t barriers)
         : ring(barriers, 1), t(tile), p(tile.p), o(tile.o), warp(__shfl_sync(0xffffffff, tile.thread() / 32, 0)),
-          lane(tile.thread() % 32), channels(o.warp_channels),
-          staging(shared + warp * channels * spans() * p.out.span_bytes),
+          lane(tile.thread() % 32), channels(o.warp_channels), staging(shared + warp * channels * p.out.channel_bytes),
           vectors(p.out.vectors && reinterpret_cast<uintptr_t>(p.y) % (2 * o.axis[2].stride * bytes) == 0) {}
 
     // Before anything is put into spans: what was in them has been read. `fill`: they become bias.
@@ -83,10 +82,10 @@ private:
     }
 
     // Of the lane's channel h: its first span, and its bias.
-    __device__ __forceinline__ uint32_t span(int h) const {
-        return staging + (lane / 4 + 8 * h) * spans() * p.out.span_bytes;
-    }
+    __device__ __forceinline__ uint32_t span(int h) const { return staging + (lane / 4 + 8 * h) * p.out.channel_bytes; }
     __device__ __forceinline__ float bias(int h) const { return t.bias(warp * channels + lane / 4 + 8 * h); }
+
+    __device__ __forceinline__ bool has_channel(int h) const { return lane / 4 + 8 * h < own_channels(); }
 
     // A lane has sums of one channel, or of two.
     template <int used> __device__ __forceinline__ void put_halves(const WgmmaMultiplier<math, residues, N> &m,
@@ -101,21 +100,27 @@ private:
     template <int used, bool row_spans>
     __device__ __forceinline__ void put_spans(const WgmmaMultiplier<math, residues, N> &m, const WgmmaPass &pass,
                                               int32_t z, int32_t z_residue, int32_t y_residue) const {
-        uint32_t to[used], past[used]; // past: of the span of the tile's first row, modulo 16
+        uint32_t to[used], past[used]; // past: of the span of the tile's first row, in a sector
         float b[used];
         const auto origin =
             static_cast<uint32_t>(reinterpret_cast<uintptr_t>(t.output(z, z_residue, row_spans ? y_residue : 0)));
 #pragma unroll
         for (int h = 0; h < used; ++h) {
             const int32_t channel = warp * channels + lane / 4 + 8 * h;
-            past[h] = origin + static_cast<uint32_t>(channel) * static_cast<uint32_t>(p.out.channel) * bytes;
-            to[h] = span(h) + (row_spans ? 0 : y_residue * o.axis[2].out * bytes + past[h] % 16);
+            past[h] = origin;
+            if (!p.out.cell_spans)
+                past[h] += static_cast<uint32_t>(channel) * static_cast<uint32_t>(p.out.channel) * bytes;
+            to[h] = span(h) + (row_spans ? 0 : y_residue * o.axis[2].out * bytes + past[h] % sector_bytes);
             b[h] = bias(h);
         }
         const auto address = [&](int h, uint32_t offset, uint32_t rooms) {
-            return to[h] + offset + (row_spans ? (past[h] + (rooms & 0xff)) % 16 : 0);
+            return to[h] + offset + (row_spans ? (past[h] + (rooms & 0xff)) % sector_bytes : 0);
         };
-        const WgmmaRoom room(y_residue);
+        WgmmaRoom room[used];
+#pragma unroll
+        for (int h = 0; h < used; ++h)
+            if (has_channel(h))
+                room[h] = WgmmaRoom(y_residue);
         const bool quads = m.sets == 2 && o.axis[2].stride == 2 && pass.residues == 2;
         if (vectors && o.axis[2].stride == 1)
             put_pairs(m, room, address, b);
@@ -129,8 +134,9 @@ private:
 
     // Stride 1 of x: both columns are neighbours.
     template <int used, class Address>
-    __device__ __forceinline__ void put_pairs(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom &room,
-                                              const Address &address, const float (&b)[used]) const {
+    __device__ __forceinline__ void put_pairs(const WgmmaMultiplier<math, residues, N> &m,
+                                              const WgmmaRoom (&room)[used], const Address &address,
+                                              const float (&b)[used]) const {
         if constexpr (residues == WgmmaResidues::one)
             t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
@@ -138,9 +144,9 @@ private:
                     const float *const d = m.sums[0].d + 4 * j + 2 * h;
                     const uint32_t to = address(h, place.x, place.y);
                     if constexpr (bytes == 4)
-                        room.store_first(place.y, to, make_uint2(word(d[0] + b[h]), word(d[1] + b[h])));
+                        room[h].store_first(place.y, to, make_uint2(word(d[0] + b[h]), word(d[1] + b[h])));
                     else
-                        room.store_first(place.y, to, as_word(Element{}, d[0] + b[h], d[1] + b[h]));
+                        room[h].store_first(place.y, to, as_word(Element{}, d[0] + b[h], d[1] + b[h]));
                 }
             });
     }
@@ -155,8 +161,9 @@ private:
 
     // Stride 2 of x: both columns' outputs for both residues are neighbours.
     template <int used, class Address>
-    __device__ __forceinline__ void put_quads(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom &room,
-                                              const Address &address, const float (&b)[used]) const {
+    __device__ __forceinline__ void put_quads(const WgmmaMultiplier<math, residues, N> &m,
+                                              const WgmmaRoom (&room)[used], const Address &address,
+                                              const float (&b)[used]) const {
         t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
             for (int h = 0; h < used; ++h) {
@@ -164,17 +171,17 @@ private:
                                     second(m, j, h, 1) + b[h]};
                 const uint32_t to = address(h, place.x, place.y);
                 if constexpr (bytes == 4)
-                    room.store_first(place.y, to, make_uint4(word(v[0]), word(v[1]), word(v[2]), word(v[3])));
+                    room[h].store_first(place.y, to, make_uint4(word(v[0]), word(v[1]), word(v[2]), word(v[3])));
                 else
-                    room.store_first(place.y, to,
-                                     make_uint2(as_word(Element{}, v[0], v[1]), as_word(Element{}, v[2], v[3])));
+                    room[h].store_first(place.y, to,
+                                        make_uint2(as_word(Element{}, v[0], v[1]), as_word(Element{}, v[2], v[3])));
             }
         });
     }
 
     // The same where they are not aligned.
     template <int used, class Address>
-    __device__ __forceinline__ void put_twos(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom &room,
+    __device__ __forceinline__ void put_twos(const WgmmaMultiplier<math, residues, N> &m, const WgmmaRoom (&room)[used],
                                              const Address &address, const float (&b)[used]) const {
         t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
@@ -185,12 +192,12 @@ private:
                     const float x = first(m, j, h, i) + b[h], y = second(m, j, h, i) + b[h];
                     const uint32_t to = address(h, offset, rooms);
                     if constexpr (bytes == 4) {
-                        room.store_first(rooms, to, word(x));
-                        room.store_second(rooms, to + 4, word(y));
+                        room[h].store_first(rooms, to, word(x));
+                        room[h].store_second(rooms, to + next(), word(y));
                     } else {
                         const uint32_t both = as_word(Element{}, x, y);
-                        room.store_first(rooms, to, static_cast<uint16_t>(both));
-                        room.store_second(rooms, to + 2, static_cast<uint16_t>(both >> 16));
+                        room[h].store_first(rooms, to, static_cast<uint16_t>(both));
+                        room[h].store_second(rooms, to + next(), static_cast<uint16_t>(both >> 16));
                     }
                 }
             }
@@ -199,33 +206,41 @@ private:
 
     template <int used, class Address>
     __device__ __forceinline__ void put_each(const WgmmaMultiplier<math, residues, N> &m, const WgmmaPass &pass,
-                                             const WgmmaRoom &room, const Address &address,
+                                             const WgmmaRoom (&room)[used], const Address &address,
                                              const float (&b)[used]) const {
-        const int32_t none = 1 << 30;
-        const int32_t residue[2] = {pass.residue[0], pass.residues == 2 ? pass.residue[1] : none};
+        constexpr int32_t none = 1 << 30;
+        int32_t residue[2][used];
+#pragma unroll
+        for (int h = 0; h < used; ++h) {
+            residue[0][h] = has_channel(h) ? pass.residue[0] : none;
+            residue[1][h] = has_channel(h) && pass.residues == 2 ? pass.residue[1] : none;
+        }
         t.each_place([&](int j, const uint4 &place) {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 const uint32_t offset = i == 0 ? place.x : place.z, rooms = i == 0 ? place.y : place.w;
-                const auto count = static_cast<uint32_t>(room.outputs(rooms));
+                const auto count = static_cast<uint32_t>(room[0].outputs(rooms));
 #pragma unroll
                 for (int h = 0; h < used; ++h) {
                     const uint32_t to = address(h, offset, rooms);
-                    store_element(residue[0], count, to, first(m, j, h, i) + b[h]);
+                    store_element(residue[0][h], count, to, first(m, j, h, i) + b[h]);
                     if (m.sets == 2)
-                        store_element(residue[1], count, to, second(m, j, h, i) + b[h]);
+                        store_element(residue[1][h], count, to, second(m, j, h, i) + b[h]);
                 }
             }
         });
     }
 
+    // Bytes from one output of x to the next, in a span.
+    __device__ __forceinline__ uint32_t next() const { return static_cast<uint32_t>(p.out.x) * bytes; }
+
     static __device__ __forceinline__ uint32_t word(float v) { return __float_as_uint(v); }
 
-    static __device__ __forceinline__ void store_element(uint32_t residue, uint32_t count, uint32_t to, float v) {
+    __device__ __forceinline__ void store_element(uint32_t residue, uint32_t count, uint32_t to, float v) const {
         if constexpr (bytes == 4)
-            store_shared_from(count, residue + 1, to + residue * 4, word(v));
+            store_shared_from(count, residue + 1, to + residue * next(), word(v));
         else
-            store_shared_from(count, residue + 1, to + residue * 2, from_float<Element>(v).bits);
+            store_shared_from(count, residue + 1, to + residue * next(), from_float<Element>(v).bits);
     }
 
     WgmmaRing ring; // of one slot, the warpgroup's spans

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Output with channels first and a stride of 2 along x, straight from registers: what two neighbouring columns have of
-// both residues is contiguous, and four lanes fill sectors of memory.
+// both residues is contiguous, and four lanes fill sectors of memory. Rows of the tile begin at any even column of the
+// product; so that the four lanes have the same sectors, some of them take their columns from the next eight.
 #pragma once
 
 #include "phase_wgmma_multiply.cuh"
@@ -38,9 +39,13 @@ private:
             Element *const to = first + channel * t.p.out.channel;
             const float b = t.bias(channel);
             t.each_place([&](int j, const uint4 &place) {
-                const float *const x = m.sums[0].d + 4 * j + 2 * h, *const y = m.sums[1].d + 4 * j + 2 * h;
+                const bool next = (place.y & 0xff) != 0;
+                const auto sum = [&](int residue, int i) {
+                    const float *const d = m.sums[residue].d + 2 * h + i;
+                    return (next && j + 1 < N / 8 ? d[4 * j + 4] : d[4 * j]) + b;
+                };
                 if (room.is_in(place.y))
-                    store<vectors>(to + static_cast<int32_t>(place.x), {x[0] + b, y[0] + b, x[1] + b, y[1] + b});
+                    store<vectors>(to + static_cast<int32_t>(place.x), {sum(0, 0), sum(1, 0), sum(0, 1), sum(1, 1)});
             });
         }
     }

@@ -189,41 +189,53 @@ private:
         t.out.z = y_.z;
         t.out.y = y_.y;
         t.out.x = y_.x;
-        t.out.channels_last = d_.layout == Layout::ndhwc;
         t.out.row_spans = row_spans;
-        if (t.out.channels_last) {
+        if (d_.layout == Layout::ndhwc) {
             const int element = static_cast<int>(element_);
             t.out.vectors = y_.x * element % 16 == 0 && t.operands.out_channels * element % 16 == 0;
+            t.out.cell_spans = !t.out.vectors && collection == Collection::row_spans;
+            t.out.channels_last = !t.out.cell_spans;
             t.shared.staging_bytes = wgmma_last_columns * wgmma_last_pitch(element);
-            return collection == Collection::none;
+            if (t.out.channels_last || !joins_cells(t))
+                return collection == Collection::none;
         }
         const bool whole = t.cuts.x == 1;
         if (!row_spans && !whole)
             return false;
-        if (t.tile.samples > 1 && y_.n * element_ % 16 != 0)
+        if (t.tile.samples > 1 && y_.n * element_ % sector_bytes != 0)
             return false;
         t.out.fill = has_bias_only(t.operands.axis[2]) || (!row_spans && has_bias_only(t.operands.axis[1]));
-        const int64_t row = whole ? d_.out[2] : t.tile.x * d_.stride[2];
+        const int64_t row = (whole ? d_.out[2] : t.tile.x * d_.stride[2]) * y_.x;
         const int64_t bytes_of_span = (row_spans ? row : t.tile.y * d_.stride[1] * row) * element_;
         const int64_t span_rows = row_spans ? t.tile.y : 1, spans = t.tile.samples * span_rows;
-        t.out.aligned_spans = has_aligned_rows(t, 16 / element_) && row * element_ % 16 == 0;
-        const int64_t loose = round_up(bytes_of_span + 16 - element_, 16);
+        t.aligned_spans = has_aligned_rows(t, sector_bytes / element_) && row * element_ % sector_bytes == 0;
+        const int64_t loose = round_up(bytes_of_span + sector_bytes - element_, sector_bytes);
         if (loose >= device_.shared_bytes_per_block || spans >= divisor_limit)
             return false;
         t.out.vectors = joins_columns(t);
         t.out.straight = collection == Collection::none;
         if (t.out.straight && !writes_straight(t))
             return false;
-        t.out.short_spans = t.out.aligned_spans && bytes_of_span < short_bytes;
+        t.out.short_spans = t.aligned_spans && bytes_of_span < short_bytes;
         t.out.channel_spans = make_divisor(spans);
         t.out.sample_spans = make_divisor(span_rows);
         t.out.span_quads = make_divisor(ceil_div(bytes_of_span, 16));
         set_span_bytes(t, loose);
+        const int64_t span_bytes = spans * t.out.span_bytes;
         const int64_t channels = std::min<int64_t>(wgmma_tile_channels(t.operands),
                                                    round_up(t.operands.out_channels, t.operands.warp_channels));
-        const int64_t bytes = t.out.straight ? 0 : channels * spans * t.out.span_bytes;
+        t.out.channel_bytes = narrow(t.out.cell_spans ? element_ : span_bytes);
+        const int64_t bytes = t.out.straight ? 0 : t.out.cell_spans ? span_bytes : channels * span_bytes;
         t.shared.staging_bytes = narrow(std::min<int64_t>(round_up(bytes, 128), device_.shared_bytes_per_block));
         return std::cmp_less(t.shared.staging_bytes, device_.shared_bytes_per_block);
+    }
+
+    // Whether a tile has all channels and residues of x of its cells, and each of them a product.
+    static bool joins_cells(const WgmmaTiling &t) {
+        const WgmmaOperands &o = t.operands;
+        return o.groups == 1 && o.row_tiles == 1 && o.passes == 1 && o.pass[0].residues == o.axis[2].stride &&
+               has_taps_everywhere(o.axis[0]) && has_taps_everywhere(o.axis[1]) &&
+               wgmma_hands_over(t.row->math, t.row->n);
     }
 
     static bool has_bias_only(const WgmmaAxis &axis) {
@@ -268,7 +280,7 @@ private:
     void set_span_bytes(WgmmaTiling &t, int64_t least) const {
         const int64_t width = t.out.vectors ? 4 * 2 * d_.stride[2] * element_ : 16; // that four lanes write
         int64_t fewest = std::numeric_limits<int64_t>::max();
-        for (int64_t bytes = least; bytes < least + 128; bytes += 16)
+        for (int64_t bytes = least; bytes < least + 128; bytes += sector_bytes)
             if (const int64_t conflicts = conflicts_of(int64_t{t.out.channel_spans.value} * bytes, width);
                 conflicts < fewest) {
                 fewest = conflicts;

@@ -37,6 +37,7 @@ struct WgmmaTiling {
     WgmmaOutput out;
     WgmmaCuts cuts;
     int64_t shared_bytes; // of a block
+    bool aligned_spans;   // outputs in shared memory begin and end at sectors where y does
     double seconds;       // estimated
 };
 

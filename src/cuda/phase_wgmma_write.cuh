@@ -12,7 +12,9 @@ namespace ct3d::cuda {
 // span.
 struct WgmmaPlace {
     int32_t offset;
-    uint8_t start;  // row spans: of the row's address for residue 0 of y, from the tile's first, modulo 16
+    // Straight: whether the place is that of the column eight further. Row spans: of the row's address for residue 0 of
+    // y, from the tile's first, in a sector.
+    uint8_t start;
     uint8_t x_room; // residues of x for which there is an output
     // Residues of y for which there is one; for residues of x after the first, and for all. 0: none. Words compare as
     // the last does.
@@ -22,6 +24,7 @@ struct WgmmaPlace {
 // Compares the second word of places with residues of y and x.
 class WgmmaRoom {
 public:
+    __device__ __forceinline__ WgmmaRoom() : least_(~0u), x_residue_(0) {} // there is none
     __device__ __forceinline__ explicit WgmmaRoom(int32_t y_residue, int32_t x_residue = 0)
         : least_(static_cast<uint32_t>(y_residue + 1) << 24), x_residue_(x_residue) {}
 
@@ -41,8 +44,8 @@ public:
     }
 
 private:
-    const uint32_t least_;
-    const int32_t x_residue_;
+    uint32_t least_;
+    int32_t x_residue_;
 };
 
 // One warpgroup's part of a job. Its tables in shared memory: places of N columns, then the bias of its channels.
@@ -67,7 +70,7 @@ public:
         meet();
 #pragma unroll 1
         for (int32_t i = thread(); i < N; i += 128)
-            store_place(i, place_of(i));
+            store_place(i, p.out.straight ? straight_place(i) : place_of(i));
         if (thread() < wgmma_tile_channels(o))
             store_shared(places + N * sizeof(WgmmaPlace) + thread() * 4, bias_of(thread()));
         meet();
@@ -140,12 +143,32 @@ private:
             place.offset =
                 static_cast<int32_t>(sample * p.out.sample + row * ay.stride * p.out.y + cell * ax.stride * p.out.x);
         } else if (p.out.row_spans) {
-            place.start = static_cast<uint8_t>(static_cast<uint32_t>(row * ay.stride * p.out.y) * bytes % 16);
-            place.offset = (sample * p.tile.y + row) * p.out.span_bytes + cell * ax.stride * bytes;
+            place.start = static_cast<uint8_t>(static_cast<uint32_t>(row * ay.stride * p.out.y) * bytes % sector_bytes);
+            place.offset =
+                (sample * p.tile.y + row) * p.out.span_bytes + cell * ax.stride * static_cast<int32_t>(p.out.x) * bytes;
         } else {
             place.offset = sample * p.out.span_bytes + (row * ay.stride * ax.out + cell * ax.stride) * bytes;
         }
         return place;
+    }
+
+    // Eight columns of a row that lie together in the output are written together, by lanes of the eight columns of the
+    // product in which they begin.
+    __device__ __forceinline__ WgmmaPlace straight_place(int32_t slot) const {
+        constexpr int32_t columns = 8;
+        if (p.tile.x % columns != 0)
+            return place_of(slot);
+        const int32_t first = slot / columns * columns;
+#pragma unroll 1
+        for (int32_t column = slot; column <= slot + columns; column += columns) {
+            const int32_t cell = column % p.tile.box_x, begin = column - cell % columns;
+            if (cell < p.tile.x && begin >= first && begin < first + columns) {
+                WgmmaPlace place = place_of(column);
+                place.start = column != slot;
+                return place;
+            }
+        }
+        return {};
     }
 
     __device__ __forceinline__ void store_place(int32_t column, WgmmaPlace place) const {

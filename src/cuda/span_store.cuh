@@ -5,13 +5,14 @@
 
 #include "../gpu/element.cuh"
 #include "gpu.hpp"
+#include "sector.hpp"
 
 namespace ct3d::cuda {
 
-constexpr int32_t span_sector_bytes = 32, span_warp_bytes = 32 * 16;
+constexpr int32_t span_warp_bytes = 32 * 16;
 
 // Length from which a span may take more than one store of a warp.
-constexpr int32_t long_span_bytes = span_warp_bytes - span_sector_bytes;
+constexpr int32_t long_span_bytes = span_warp_bytes - sector_bytes;
 
 __device__ __forceinline__ int32_t span_lane() { return static_cast<int32_t>(threadIdx.x) % 32; }
 
@@ -42,7 +43,7 @@ private:
 template <class E> class SpanCopy {
 public:
     __device__ __forceinline__ SpanCopy(uint32_t from, uintptr_t at)
-        : from_(from - (static_cast<uint32_t>(at) - span_lane() * 16) % span_sector_bytes / 16 * 16) {}
+        : from_(from - (static_cast<uint32_t>(at) - span_lane() * 16) % sector_bytes / 16 * 16) {}
 
     __device__ __forceinline__ uint4 quad(int32_t offset) const { return load_shared(from_ + offset); }
     __device__ __forceinline__ E element(int32_t offset) const { return load_shared_element<E>(from_ + offset); }
@@ -54,7 +55,7 @@ private:
 // `at`: span_address(). Short: below long_span_bytes.
 template <class E, bool is_short, class Source>
 __device__ __forceinline__ void store_span(uintptr_t at, int32_t length, const Source &source) {
-    constexpr int32_t sector = span_sector_bytes;
+    constexpr int32_t sector = sector_bytes;
     const int32_t own = span_lane() * 16;
     const int32_t past = static_cast<int32_t>((at - own) % sector), end = past + length, whole = end / sector * sector;
     unsigned char *const to = reinterpret_cast<unsigned char *>(at - past);

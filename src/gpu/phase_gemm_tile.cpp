@@ -229,8 +229,12 @@ private:
         const double packing =
             gemm_takes_input(d_) ? 0
                                  : 2.5 * x_bytes * (t.row->math == GemmMath::f32 ? 1.5 : 1) / device_.bytes_per_second;
-        const double memory =
-            static_cast<double>(element_size(d_.dtype)) * total_elements(d_) / device_.bytes_per_second;
+        // With channels last, where 16 bytes do not divide a cell, each element costs as much as a vector.
+        const double element = static_cast<double>(element_size(d_.dtype));
+        const bool vectors = d_.layout == Layout::ncdhw ||
+                             d_.out_channels_per_group() * static_cast<int64_t>(element_size(d_.dtype)) % 16 == 0;
+        const double single = vectors ? 0 : (16 / element - 1) * static_cast<double>(d_.y_elements());
+        const double memory = element * (total_elements(d_) + single) / device_.bytes_per_second;
         const double boxes = static_cast<double>(t.box_cells * t.cell_words * 4 * t.chunks) *
                              (t.chunks > 1 ? static_cast<double>(plane_phases()) : 1);
         const double weights = w.products * 32 / t.row->m * 8 * gemm_planes(t.row->math);

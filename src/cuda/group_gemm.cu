@@ -18,14 +18,14 @@ public:
         stage_group_box<Math>(p_, tile_, shared_ + p_.box_at);
         __syncthreads();
         const int32_t warp = threadIdx.x / 32;
-        Writer writer(p_, shared_ + p_.spans_at + warp * group_channels * p_.span_bytes);
+        Writer writer(p_, shared_ + p_.rows_at + warp * p_.row_bytes);
 #pragma unroll 1
         for (int32_t unit = warp; unit < p_.units; unit += group_threads / 32)
             run_unit(unit, writer);
     }
 
 private:
-    // A row, a residue of z and of y, and a tile of channels.
+    // A row, a residue of z and of y, and a tile of channels or, after the other, all of them.
     __device__ __forceinline__ void run_unit(uint32_t rest, Writer &writer) const {
         const GroupAxis &az = p_.axis[0], &ay = p_.axis[1];
         uint32_t z = take_remainder(rest, p_.tile_rows);
@@ -36,17 +36,11 @@ private:
         if (out_z >= az.out || out_y >= ay.out)
             return;
         const int32_t first_channel = static_cast<int32_t>(rest) * group_channels;
-        const int64_t channel = int64_t{tile_.group} * p_.out_channels + first_channel;
-        const GroupRow<E> row{static_cast<E *>(p_.y) + tile_.sample * p_.y_sample + channel * p_.y_channel +
+        const int32_t channel = tile_.group * p_.out_channels + first_channel;
+        const GroupRow<E> row{static_cast<E *>(p_.y) + tile_.sample * p_.y_sample + int64_t{channel} * p_.y_channel +
                                   out_z * p_.y_z + out_y * p_.y_y + tile_.x * residues * p_.y_x,
-                              min(p_.out_channels - first_channel, group_channels),
+                              channel, min(p_.out_channels - first_channel, group_channels),
                               min(p_.axis[2].tile * residues, p_.axis[2].out - tile_.x * residues)};
-        float bias[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const int32_t own = static_cast<int32_t>(threadIdx.x) % 4 * 2 + i;
-            bias[i] = p_.bias && own < row.channels ? to_float(static_cast<const E *>(p_.bias)[channel + own]) : 0.0f;
-        }
         const GroupResidue &fz = az.residue[rz], &fy = ay.residue[ry];
         const int32_t cell = (static_cast<int32_t>(z) * ay.box + y) * p_.axis[2].box;
         const int32_t tap = first_group_tap(p_.axis, fz, fy);
@@ -60,14 +54,53 @@ private:
         const uint32_t weights = opaque(shared_ + static_cast<int32_t>(rest) * p_.steps * p_.taps * tap_bytes +
                                         tap * tap_bytes + lane * Math::fragment_bytes);
         writer.begin(row);
+        if constexpr (Writer::all_channels)
+            run_channels(row, taps, box, cells, weights, writer);
+        else
+            run_tile(row, taps, box, cells, weights, writer);
+        writer.end(row);
+    }
+
+    __device__ __forceinline__ void run_tile(const GroupRow<E> &row, const int32_t (&taps)[residues], uint32_t box,
+                                             uint32_t cells, uint32_t weights, const Writer &writer) const {
+        float bias[2];
+        load_bias(row.channel, row.channels, bias);
 #pragma unroll 1
         for (int32_t first = 0; first * residues < row.outputs; first += group_positions) {
             GroupSums<residues> sums = {};
             multiply(taps, box, cells, weights, sums);
-            writer.put(row, first, sums, bias);
+            writer.put(first, sums, bias);
             box += group_positions * 16;
         }
-        writer.end(row);
+    }
+
+    __device__ __forceinline__ void run_channels(const GroupRow<E> &row, const int32_t (&taps)[residues], uint32_t box,
+                                                 uint32_t cells, uint32_t weights, const Writer &writer) const {
+#pragma unroll 1
+        for (int32_t first = 0; first * residues < row.outputs; first += group_positions) {
+#pragma unroll 1
+            for (int32_t tile = 0; tile < p_.joined * p_.channel_tiles; ++tile) {
+                const int32_t group = tile / p_.channel_tiles, channel = tile * group_channels;
+                const int32_t channels = min(p_.joined * p_.out_channels - channel, group_channels);
+                GroupSums<residues> sums = {};
+                multiply(taps, box + group * p_.steps * Math::planes * p_.plane_bytes, cells,
+                         weights + tile * p_.steps * p_.taps * tap_bytes, sums);
+                float bias[2];
+                load_bias(row.channel + channel, channels, bias);
+                writer.put(row, first, channel, channels, sums, bias);
+            }
+            writer.end_positions(row, first);
+            box += group_positions * 16;
+        }
+    }
+
+    // Of the lane's two channels of a tile.
+    __device__ __forceinline__ void load_bias(int32_t channel, int32_t channels, float (&bias)[2]) const {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int32_t own = static_cast<int32_t>(threadIdx.x) % 4 * 2 + i;
+            bias[i] = p_.bias && own < channels ? to_float(static_cast<const E *>(p_.bias)[channel + own]) : 0.0f;
+        }
     }
 
     // Of so many taps of each residue of x; the cells that they read are in a table.

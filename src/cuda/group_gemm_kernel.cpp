@@ -32,6 +32,7 @@ public:
         static_cast<TensorAddresses &>(p) = tensor_addresses(b);
         p.wide = p.wide && aligned(b.x, 16);
         p.pairs = p.pairs && aligned(b.y, 2 * element_bytes_);
+        p.vectors = p.vectors && aligned(b.y, 16);
         function_.launch(b.stream, {plan_.blocks}, group_threads, p);
     }
 
@@ -40,6 +41,7 @@ public:
         report.field("function", name_);
         report.list("tile", std::array{p.axis[0].tile, p.axis[1].tile, p.axis[2].tile});
         report.list("box", std::array{p.axis[0].box, p.axis[1].box, p.axis[2].box});
+        report.field("joined", p.joined);
         report.field("steps", p.steps);
         report.field("channel_tiles", p.channel_tiles);
         report.field("shared_bytes", plan_.shared_bytes);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What the grouped GEMM is launched with, by the host and on the device.
 //
-// For groups of few channels. A block has a tile of lattice positions of one group, and in shared memory: its box, the
-// input that its taps read, eight channels of a cell together; the weights of all taps, as operands of the matrix
-// instruction. A warp takes a row of the tile, one residue of z and y and eight output channels at a time: it sums 32
-// positions for all residues of x in registers, tap by tap, so that no product is made that the output does not have.
+// For groups of few channels. A block has a tile of lattice positions of one group, or, with channels last, of some
+// whose channels fill sectors of y, and in shared memory: its box, the input that its taps read, eight channels of a
+// cell together; the weights of all taps, as operands of the matrix instruction. A warp takes a row of the tile, one
+// residue of z and y and eight output channels at a time (with channels last: after the other): it sums 32 positions
+// for all residues of x in registers, tap by tap, so that no product is made that the output does not have.
 #pragma once
 
 #include "../gpu/divisor.hpp"
@@ -47,20 +48,24 @@ constexpr int32_t group_taps(const GroupResidue &z, const GroupResidue &y, const
 
 struct GroupGemmParams : TensorAddresses, TensorStrides {
     GroupAxis axis[3];
-    int32_t in_channels, out_channels;  // of a group
-    int32_t steps;                      // of eight input channels
-    int32_t channel_tiles;              // of eight output channels
-    int32_t taps;                       // of all residues
-    int32_t cells;                      // of the box
-    int32_t units;                      // rows, residues of z and y, channel tiles
-    int32_t plane_bytes;                // of 16 bytes of each cell, and what is read past the last
-    int32_t cells_at, box_at, spans_at; // bytes of shared memory: which cell each tap reads; the weights are at 0
-    int32_t span_bytes;                 // NCDHW: of a warp's row of one channel
-    int32_t wide;                       // NDHWC: eight channels of x can be loaded 16 bytes at once
-    int32_t pairs;                      // NDHWC: two channels of y can be stored at once
-    Divisor box_x, box_y;               // cells
-    Divisor tile_rows, tile_y;          // rows of a tile; of one z
-    WideDivisor x_tiles, groups, y_tiles, z_tiles;
+    int32_t in_channels, out_channels; // of a group
+    int32_t joined;                    // groups of a block; several: of a multiple of eight channels each
+    int32_t steps;                     // of eight input channels, of a group
+    int32_t channel_tiles;             // of eight output channels, of a group
+    int32_t taps;                      // of all residues
+    int32_t cells;                     // of the box
+    int32_t units;                     // rows, residues of z and y; NCDHW: channel tiles
+    int32_t plane_bytes;               // of 16 bytes of each cell, and what is read past the last
+    int32_t cells_at, box_at, rows_at; // bytes of shared memory: which cell each tap reads; the weights are at 0
+    int32_t row_bytes;                 // of what a warp puts together there before it writes
+    int32_t span_bytes;                // NCDHW: of a row of one channel; NDHWC: of the block's channels of a cell
+    int32_t vectors;                   // NDHWC: they are written 16 bytes at once
+    Divisor cell_vectors;              // NDHWC: of a cell
+    int32_t wide;                      // NDHWC: eight channels of x can be loaded 16 bytes at once
+    int32_t pairs;                     // NDHWC: two channels of y can be stored at once
+    Divisor box_x, box_y;              // cells
+    Divisor tile_rows, tile_y;         // rows of a tile; of one z
+    WideDivisor x_tiles, groups, y_tiles, z_tiles; // groups: of `joined` each
 };
 
 } // namespace ct3d::cuda

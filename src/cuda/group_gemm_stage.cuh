@@ -11,7 +11,7 @@ namespace ct3d::cuda {
 
 struct GroupTile {
     int64_t sample;
-    int32_t group, z, y, x; // first lattice positions
+    int32_t group, z, y, x; // the first group; first lattice positions
 };
 
 // Tiles of neighbouring groups run together, since with channels last they share lines.
@@ -20,7 +20,7 @@ __device__ __forceinline__ GroupTile locate_group_tile(const GroupGemmParams &p)
     const auto take = [&](WideDivisor d) { return static_cast<int32_t>(take_remainder(rest, d)); };
     GroupTile t;
     t.x = take(p.x_tiles) * p.axis[2].tile;
-    t.group = take(p.groups);
+    t.group = take(p.groups) * p.joined;
     t.y = take(p.y_tiles) * p.axis[1].tile;
     t.z = take(p.z_tiles) * p.axis[0].tile;
     t.sample = rest;
@@ -57,31 +57,47 @@ __device__ __forceinline__ GroupTap locate_group_tap(const GroupGemmParams &p, i
     return tap;
 }
 
-// Weights: [tile of output channels][step][tap][lane]; zero past the last channels.
+// Weights: [group][tile of output channels][step][tap][lane]; zero past the last channels. Some taps at once, so that
+// their latency counts once.
 template <class Math>
 __device__ __forceinline__ void stage_group_weights(const GroupGemmParams &p, int32_t group, uint32_t shared) {
     using E = typename Math::Element;
+    constexpr int together = 4, warps = group_threads / 32;
     const int32_t lane = threadIdx.x % 32, co = lane / 4;
-    const E *const w = static_cast<const E *>(p.w) + int64_t{group} * p.in_channels * p.w_ci + co * p.w_co;
+    const int64_t group_step = p.in_channels * p.w_ci;
+    const E *const w = static_cast<const E *>(p.w) + group * group_step + co * p.w_co;
 #pragma unroll 1
-    for (int32_t i = threadIdx.x / 32; i < p.taps; i += group_threads / 32) {
-        const GroupTap tap = locate_group_tap(p, i);
-        if (lane == 0)
-            store_shared(shared + p.cells_at + i * 4, static_cast<uint32_t>(tap.cell) * 16);
-        const E *const from = w + tap.kernel[0] * p.w_z + tap.kernel[1] * p.w_y + tap.kernel[2] * p.w_x;
-        uint32_t to = shared + (i * 32 + lane) * Math::fragment_bytes;
+    for (int32_t first = threadIdx.x / 32; first < p.taps; first += together * warps) {
+        const E *from[together];
+#pragma unroll
+        for (int i = 0; i < together; ++i) {
+            const int32_t number = min(first + i * warps, p.taps - 1); // past the last one: that one again
+            const GroupTap tap = locate_group_tap(p, number);
+            if (lane == 0)
+                store_shared(shared + p.cells_at + number * 4, static_cast<uint32_t>(tap.cell) * 16);
+            from[i] = w + tap.kernel[0] * p.w_z + tap.kernel[1] * p.w_y + tap.kernel[2] * p.w_x;
+        }
+        uint32_t to = shared + lane * Math::fragment_bytes;
 #pragma unroll 1
-        for (int32_t tile = 0; tile < p.out_channels; tile += group_channels)
+        for (int32_t joined = 0; joined < p.joined; ++joined)
 #pragma unroll 1
-            for (int32_t step = 0; step < p.in_channels; step += group_channels) {
-                Math::store(to, Math::fragment(lane, [&](int32_t channel) {
-                                const int32_t ci = step + channel;
-                                return ci < p.in_channels && tile + co < p.out_channels
-                                           ? from[ci * p.w_ci + tile * p.w_co]
-                                           : E{};
-                            }));
-                to += p.taps * 32 * Math::fragment_bytes;
-            }
+            for (int32_t tile = 0; tile < p.out_channels; tile += group_channels)
+#pragma unroll 1
+                for (int32_t step = 0; step < p.in_channels; step += group_channels) {
+                    const int64_t further = joined * group_step + step * p.w_ci + tile * p.w_co;
+                    typename Math::Fragment fragment[together];
+#pragma unroll
+                    for (int i = 0; i < together; ++i)
+                        fragment[i] = Math::fragment(lane, [&](int32_t channel) {
+                            return step + channel < p.in_channels && tile + co < p.out_channels
+                                       ? from[i][further + channel * p.w_ci]
+                                       : E{};
+                        });
+#pragma unroll
+                    for (int i = 0; i < together; ++i)
+                        Math::store(to + min(first + i * warps, p.taps - 1) * 32 * Math::fragment_bytes, fragment[i]);
+                    to += p.taps * 32 * Math::fragment_bytes;
+                }
     }
 }
 
@@ -126,7 +142,8 @@ private:
     const E *const from_;
 };
 
-// [step][plane][cell] of 16 bytes; cells outside the input are zero. Some at once, so that their latency counts once.
+// [group][step][plane][cell] of 16 bytes; cells outside the input are zero. Some at once, so that their latency counts
+// once.
 template <class Math>
 __device__ __forceinline__ void stage_group_box(const GroupGemmParams &p, const GroupTile &t, uint32_t shared) {
     using E = typename Math::Element;
@@ -140,12 +157,13 @@ __device__ __forceinline__ void stage_group_box(const GroupGemmParams &p, const 
             from[i] = cell + i * group_threads < p.cells ? source(cell + i * group_threads) : nullptr;
         uint32_t to = shared + cell * 16;
 #pragma unroll 1
-        for (int32_t step = 0; step < p.steps; ++step, to += Math::planes * p.plane_bytes) {
+        for (int32_t step = 0; step < p.joined * p.steps; ++step, to += Math::planes * p.plane_bytes) {
             E v[together][group_channels];
             const int32_t first = step * group_channels;
 #pragma unroll
             for (int i = 0; i < together; ++i)
-                load_group_channels(p, from[i] ? from[i] + first * p.x_channel : nullptr, p.in_channels - first, v[i]);
+                load_group_channels(p, from[i] ? from[i] + first * p.x_channel : nullptr,
+                                    p.joined * p.in_channels - first, v[i]);
 #pragma unroll
             for (int i = 0; i < together; ++i) {
                 uint4 words[Math::planes];

@@ -2,7 +2,7 @@
 // The C++ binding: ownership, exceptions, and the same values as the C functions.
 #include "support.h"
 
-#include <ct3d.hpp>
+#include <ct3d/ct3d.hpp>
 
 #include <string>
 #include <type_traits>

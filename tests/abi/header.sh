@@ -20,7 +20,7 @@ for header in "$root"/include/ct3d/*.h; do
         -c "$scratch/alone.cpp" -o "$scratch/alone.o"
 done
 
-printf '#include "ct3d.hpp"\n' >"$scratch/alone.cpp"
+printf '#include <ct3d/ct3d.hpp>\n' >"$scratch/alone.cpp"
 for standard in c++17 c++20; do
     # shellcheck disable=SC2086
     ${CXX:-c++} -std=$standard "${warnings[@]}" -Wold-style-cast -I"$root/include" -I"$root/bindings/cpp" \

@@ -92,6 +92,8 @@ def _problem(
     if w.shape[0] != in_channels:
         raise ValueError(f"w.shape[0] is {w.shape[0]}, must be the {in_channels} channels of x")
     groups = integer("groups", groups)
+    if groups < 1:
+        raise ValueError(f"groups is {groups}, must be at least 1")
     _require_same("w", w, x)
     if bias is not None:
         _require_same("bias", bias, x)

@@ -2,7 +2,7 @@
 """The operation and its gradients, differentiable any number of times: each derivative is one of them again.
 
 Plain tensors go straight to the kernels. The dispatcher takes over where something watches or wraps tensors: compilation,
-export, fake tensors, subclasses, function transforms.
+export, fake tensors, subclasses.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from torch import Tensor
 
 from . import _kernels
 from ._geometry import Geometry
+from ._sharding import register_shardings
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def conv_transpose3d(x: Tensor, w: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
     if not _direct(x, w, bias):
+        if not torch.compiler.is_compiling():
+            register_shardings()
         return torch.ops.ct3d.conv_transpose3d.default(x, w, bias, *geometry)  # type: ignore[no-any-return]
     if torch.is_grad_enabled() and (x.requires_grad or w.requires_grad or bias is not None and bias.requires_grad):
         return _Convolution.apply(x, w, bias, geometry)  # type: ignore[no-any-return, no-untyped-call]
@@ -51,7 +54,6 @@ def _direct(a: Tensor, b: Tensor, bias: Tensor | None) -> bool:
         and (bias is None or type(bias) in _PLAIN)
         and (a.is_cpu or a.is_cuda)
         and not torch._C._len_torch_dispatch_stack()
-        and not torch._C._are_functorch_transforms_active()
         and not torch._C._get_tracing_state()
     )
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .._errors import Unsupported
 from .._plans import CACHED_PLANS, Plan, plan
-from .._problem import Problem, triple
+from .._problem import Problem, integer, triple
 from .._structs import LAYOUT, MATH, WEIGHTS_LAYOUT, Backend, DType, Op
 from ._geometry import Geometry, input_extents, kernel_extents
 
@@ -48,6 +48,8 @@ class Prepared(NamedTuple):
 def forward(x: Operand, w: Operand, bias: Operand | None, g: Geometry, threads: int) -> Prepared:
     """Raises TypeError or ValueError, naming the argument, for tensors that do not go together."""
     _require_shapes(x, w)
+    if integer("groups", g.groups) < 1:
+        raise ValueError(f"groups is {g.groups}, must be at least 1")
     out_channels = w.shape[1] * g.groups
     _require_same(x, weight=w, bias=bias)
     if bias is not None and tuple(bias.shape) != (out_channels,):
@@ -117,6 +119,7 @@ def _problem(
     extents: Sequence[int],
     has_bias: bool = False,
 ) -> Problem:
+    padding = triple("padding", g.padding)
     return Problem(
         dtype=_DTYPES[activation.dtype],
         batch=activation.shape[0],
@@ -125,11 +128,11 @@ def _problem(
         groups=g.groups,
         in_=triple("input extents", extents),
         kernel=triple("kernel extents", w_shape[2:]),
-        stride=g.stride,
-        dilation=g.dilation,
-        pad_begin=g.padding,
-        pad_end=g.padding,
-        output_padding=g.output_padding,
+        stride=triple("stride", g.stride),
+        dilation=triple("dilation", g.dilation),
+        pad_begin=padding,
+        pad_end=padding,
+        output_padding=triple("output_padding", g.output_padding),
         has_bias=has_bias,
         op=op,
         math=MATH["tf32" if g.tf32 else "fp32"],

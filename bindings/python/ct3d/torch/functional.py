@@ -29,7 +29,8 @@ def conv_transpose3d(
     """The transposed convolution, as torch.nn.functional.conv_transpose3d, with the same arguments and derivatives.
 
     It runs on the device of the tensors and on its current stream. An input in torch.channels_last_3d gives an output in
-    it; tensors that are not dense are copied. float32, float16, bfloat16 and float64.
+    it; tensors that are not dense are copied. float32, float16, bfloat16 and float64. Under torch.func and forward-mode
+    differentiation PyTorch's own operator computes, in its own precision.
 
     Args:
         input: (N, Cin, D, H, W) or (Cin, D, H, W).
@@ -45,9 +46,13 @@ def conv_transpose3d(
         ct3d.Unsupported, ct3d.OutOfMemory, ct3d.DeviceError: as the library says.
     """
     device = input.device.type
-    if torch.is_autocast_enabled(device):
+    if device != "meta" and torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
         input, weight, bias = _cast(input, dtype), _cast(weight, dtype), None if bias is None else _cast(bias, dtype)
+    if _transformed():
+        return torch.nn.functional.conv_transpose3d(
+            input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     if input.dim() == 4:
         return conv_transpose3d(
             input.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation, allow_tf32=allow_tf32
@@ -55,6 +60,13 @@ def conv_transpose3d(
     tf32 = torch.backends.cudnn.allow_tf32 if allow_tf32 == "cudnn" else allow_tf32
     return _autograd.conv_transpose3d(
         input, weight, bias, geometry(stride, padding, output_padding, groups, dilation, tf32)
+    )
+
+
+def _transformed() -> bool:
+    """Whether torch.func or forward-mode differentiation is at work, which ct3d's operators have no rules for."""
+    return not torch.compiler.is_compiling() and (
+        torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
     )
 
 

@@ -15,7 +15,8 @@ from ._plans import format_of, is_channels_last
 
 def input_grad(dy: Tensor, w: Tensor, geometry: Geometry) -> Tensor:
     shape = (dy.shape[0], w.shape[0], *input_extents(dy.shape[2:], w.shape[2:], geometry))
-    return _backward(dy, _placeholder(dy, shape), w, geometry, 0)
+    dx = _backward(dy, _placeholder(dy, shape), w, geometry, 0)
+    return dx.contiguous(memory_format=format_of(is_channels_last(dy)))
 
 
 def weight_grad(x: Tensor, dy: Tensor, geometry: Geometry) -> Tensor:
@@ -31,7 +32,7 @@ def _placeholder(like: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _backward(dy: Tensor, x: Tensor, w: Tensor, g: Geometry, which: int) -> Tensor:
     mask = [which == 0, which == 1, False]
-    with _precision("tf32" if g.tf32 else "ieee"):
+    with _tf32(g.tf32):
         gradients = torch.ops.aten.convolution_backward(
             dy, x, w, None, g.stride, g.padding, g.dilation, True, g.output_padding, g.groups, mask
         )
@@ -40,13 +41,13 @@ def _backward(dy: Tensor, x: Tensor, w: Tensor, g: Geometry, which: int) -> Tens
 
 
 @contextmanager
-def _precision(wanted: str) -> Iterator[None]:
+def _tf32(allowed: bool) -> Iterator[None]:
     settings = torch.backends.cudnn.conv  # type: ignore[attr-defined]
     before = settings.fp32_precision
-    if before == wanted:
+    if (before == "tf32") == allowed:
         yield
         return
-    settings.fp32_precision = wanted
+    settings.fp32_precision = "tf32" if allowed else "ieee"
     try:
         yield
     finally:

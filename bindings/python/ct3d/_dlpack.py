@@ -43,7 +43,8 @@ class DLTensor(ctypes.Structure):
     @property
     def dtype_name(self) -> str:
         """For messages."""
-        kind = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}.get(self.code, f"code {self.code}, ")
+        kinds = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+        kind = kinds.get(self.code, f"code {self.code}, ")
         return f"{kind}{self.bits}" + (f" in {self.lanes} lanes" if self.lanes != 1 else "")
 
 

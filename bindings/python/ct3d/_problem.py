@@ -80,7 +80,8 @@ def padding_pairs(padding: Padding) -> tuple[Ints3, Ints3]:
     for item in padding:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
             raise ValueError(f"padding is {padding!r}, must be an integer, three, or three pairs (begin, end)")
-    return triple("padding", [pair[0] for pair in padding]), triple("padding", [pair[1] for pair in padding])  # type: ignore[index]
+    begins, ends = zip(*padding)
+    return triple("padding", begins), triple("padding", ends)
 
 
 def choice(name: str, value: str, values: Mapping[str, int]) -> int:

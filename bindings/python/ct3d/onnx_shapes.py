@@ -49,7 +49,7 @@ def conv_transpose_geometry(
         opset: of the model. Before 11, the odd element of a padding is on the other side.
 
     Raises:
-        ValueError: a number of axes is wrong, auto_pad is unknown, or an extent is out of reach, with the range in reach.
+        ValueError: a number of axes is wrong, auto_pad unknown, or an extent is out of reach: with the range in reach.
     """
     rank = len(input_shape)
     if auto_pad not in _AUTO_PADS:
@@ -88,7 +88,7 @@ def same_padding(
     stride: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
 ) -> Geometry:
-    """Padding that makes the output `input * stride`, the odd element at the end; an error where that is out of reach."""
+    """Padding that makes the output `input * stride`, the odd element at the end. ValueError where none does."""
     return conv_transpose_geometry(
         input_shape, kernel_shape, auto_pad="SAME_UPPER", strides=stride, dilations=dilation
     )

@@ -26,7 +26,8 @@ DEVICES = ["cpu", pytest.param("cuda", marks=needs_gpu)]
 CASES = 240
 # Of sums in the type's precision: TF32 and bf16 have 2^-11 and 2^-9 to an operand.
 TOLERANCES = {"f64": 1e-12, "f32": 2e-6, "tf32": 4e-3, "f16": 2e-3, "bf16": 1.6e-2}
-DTYPES = {"f64": torch.float64, "f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+DTYPES = {"f64": torch.float64, "f32": torch.float32, "tf32": torch.float32}
+DTYPES |= {"f16": torch.float16, "bf16": torch.bfloat16}
 FORMATS = [torch.contiguous_format, torch.channels_last_3d]
 ARGUMENTS = {"stride": 2, "padding": 1, "output_padding": 1, "groups": 2, "dilation": (1, 2, 1)}
 
@@ -126,6 +127,22 @@ def test_gradcheck_once_and_twice(device: str) -> None:
     assert torch.autograd.gradgradcheck(function, inputs, nondet_tol=1e-12)
 
 
+@pytest.mark.parametrize("memory_format", FORMATS)
+def test_gradients_of_torch_where_ct3d_has_none(
+    memory_format: Any, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for gradient in ("input_grad", "weight_grad"):
+        monkeypatch.setattr(_plans, gradient, lambda *arguments: None)
+    x, w, bias = tensors(device)
+    x = x.detach().contiguous(memory_format=memory_format).requires_grad_()
+    found, expected = (
+        torch.autograd.grad(function(x, w, bias, **ARGUMENTS).square().sum(), [x, w, bias])
+        for function in (ct3d.torch.conv_transpose3d, eager)
+    )
+    torch.testing.assert_close(found, expected)
+    assert found[0].is_contiguous(memory_format=memory_format)
+
+
 NUMBERS = ((2, 2, 2), (1, 1, 1), (1, 1, 1), 2, (1, 2, 1), False)
 
 
@@ -206,8 +223,8 @@ def test_replace_keeps_parameters_and_leaves_subclasses_alone() -> None:
     class Other(torch.nn.ConvTranspose3d):
         pass
 
-    model = torch.nn.Sequential(torch.nn.ConvTranspose3d(2, 2, 2), torch.nn.Sequential(torch.nn.ConvTranspose3d(2, 2, 2)),
-                                Other(2, 2, 2), torch.nn.Conv3d(2, 2, 2))
+    inner = torch.nn.Sequential(torch.nn.ConvTranspose3d(2, 2, 2))
+    model = torch.nn.Sequential(torch.nn.ConvTranspose3d(2, 2, 2), inner, Other(2, 2, 2), torch.nn.Conv3d(2, 2, 2))
     parameters, x = list(model.parameters()), torch.rand(1, 2, 3, 3, 3)
     expected = model(x)
     assert ct3d.torch.replace(model, allow_tf32=True) is model

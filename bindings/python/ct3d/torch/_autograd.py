@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The operation and its gradients, differentiable any number of times: each derivative is one of them again.
 
-Plain tensors go straight to the kernels. The dispatcher takes over where something watches or wraps tensors: compilation,
-export, fake tensors, subclasses.
+Plain tensors go straight to the kernels. The dispatcher takes over where something watches or wraps tensors:
+compilation, export, fake tensors, subclasses.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ def conv_transpose3d(
 ) -> Tensor:
     """The transposed convolution, as torch.nn.functional.conv_transpose3d, with the same arguments and derivatives.
 
-    It runs on the device of the tensors and on its current stream. An input in torch.channels_last_3d gives an output in
-    it; tensors that are not dense are copied. float32, float16, bfloat16 and float64. Under torch.func and forward-mode
-    differentiation PyTorch's own operator computes, in its own precision.
+    It runs on the device of the tensors and on its current stream. An input in torch.channels_last_3d gives an output
+    in it; tensors that are not dense are copied. float32, float16, bfloat16 and float64. Under torch.func and
+    forward-mode differentiation PyTorch's own operator computes, in its own precision.
 
     Args:
         input: (N, Cin, D, H, W) or (Cin, D, H, W).

@@ -20,9 +20,8 @@ class ConvTranspose3d(torch.nn.ConvTranspose3d):
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         output_padding = self.output_padding
         if output_size is not None:
-            output_padding = self._output_padding(  # type: ignore[assignment]
-                input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation  # type: ignore[arg-type]
-            )
+            sizes = input, output_size, self.stride, self.padding, self.kernel_size, 3, self.dilation
+            output_padding = self._output_padding(*sizes)  # type: ignore[assignment, arg-type]
         return conv_transpose3d(
             input,
             self.weight,

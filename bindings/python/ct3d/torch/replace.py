@@ -16,8 +16,8 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 def replace(model: Model, *, allow_tf32: TF32 = False) -> Model:
     """Lets ct3d compute every torch.nn.ConvTranspose3d in a model, in place, and returns the model.
 
-    Parameters, buffers, hooks and names stay what they are, so that optimizers and checkpoints go on working. Subclasses
-    of torch.nn.ConvTranspose3d, which may compute something else, are left alone.
+    Parameters, buffers, hooks and names stay what they are, so that optimizers and checkpoints go on working.
+    Subclasses of torch.nn.ConvTranspose3d, which may compute something else, are left alone.
     """
     for module in model.modules():
         if type(module) is torch.nn.ConvTranspose3d:

@@ -37,9 +37,8 @@ def microseconds(work: Callable[[], object], device: str) -> float:
 
 def c_call(x: torch.Tensor, w: torch.Tensor) -> Callable[[], object]:
     """ct3d_execute on prepared buffers, which live in the closure."""
-    threads = torch.get_num_threads() if x.device.type == "cpu" else 0
     geometry = Geometry((1, 1, 1), (0, 0, 0), (0, 0, 0), 1, (1, 1, 1), False)
-    prepared = _plans.forward(_kernels._operand(x), _kernels._operand(w), None, geometry, threads)
+    prepared = _plans.forward(_kernels.key(x), _kernels.key(w), None, geometry, _kernels.threads(x))
     y, size = torch.empty(prepared.shape, device=x.device), prepared.plan.workspace_size
     memory = torch.empty(size + 255, dtype=torch.uint8, device=x.device)
     stream = torch.cuda.current_stream().cuda_stream if x.device.type == "cuda" else None

@@ -12,7 +12,7 @@ from .._library import check, lib
 from .._structs import CBuffers
 from . import _aten, _plans
 from ._geometry import Geometry
-from ._plans import Operand, Prepared
+from ._plans import OperandKey, Prepared
 
 _WORKSPACE_ALIGNMENT = 256
 _BUFFERS_SIZE = ctypes.sizeof(CBuffers)
@@ -20,49 +20,55 @@ _execute = lib.ct3d_execute
 
 
 def conv_transpose3d(x: Tensor, w: Tensor, bias: Tensor | None, geometry: Geometry) -> Tensor:
-    prepared = _plans.forward(
-        _operand(x), _operand(w), None if bias is None else _operand(bias), geometry, _threads(x)
-    )
-    x, w = _as_planned(prepared, x, w)
+    prepared = _plans.forward(key(x), key(w), None if bias is None else key(bias), geometry, threads(x))
+    if prepared.formats is not None:
+        x, w = _as_planned(prepared.formats, x, w)
     y = x.new_empty_strided(prepared.shape, prepared.strides)
-    if bias is None:
-        _run(prepared, y, x.data_ptr(), w.data_ptr(), None, y.data_ptr(), None, None, None)
-    else:
+    buffers = _buffers(prepared)
+    buffers.x, buffers.w, buffers.y = x.data_ptr(), w.data_ptr(), y.data_ptr()
+    if bias is not None:
         bias = bias.contiguous()
-        _run(prepared, y, x.data_ptr(), w.data_ptr(), bias.data_ptr(), y.data_ptr(), None, None, None)
+        buffers.bias = bias.data_ptr()
+    _run(prepared, buffers, y)
     return y
 
 
 def input_grad(dy: Tensor, w: Tensor, geometry: Geometry) -> Tensor:
-    prepared = _plans.input_grad(_operand(dy), _operand(w), geometry, _threads(dy))
+    prepared = _plans.input_grad(key(dy), key(w), geometry, threads(dy))
     if prepared is None:
         return _aten.input_grad(dy, w, geometry)
-    dy, w = _as_planned(prepared, dy, w)
+    if prepared.formats is not None:
+        dy, w = _as_planned(prepared.formats, dy, w)
     dx = dy.new_empty_strided(prepared.shape, prepared.strides)
-    _run(prepared, dx, None, w.data_ptr(), None, None, dy.data_ptr(), dx.data_ptr(), None)
+    buffers = _buffers(prepared)
+    buffers.dy, buffers.w, buffers.dx = dy.data_ptr(), w.data_ptr(), dx.data_ptr()
+    _run(prepared, buffers, dx)
     return dx
 
 
 def weight_grad(x: Tensor, dy: Tensor, geometry: Geometry) -> Tensor:
-    prepared = _plans.weight_grad(_operand(x), _operand(dy), geometry, _threads(x))
+    prepared = _plans.weight_grad(key(x), key(dy), geometry, threads(x))
     if prepared is None:
         return _aten.weight_grad(x, dy, geometry)
-    x, dy = _as_planned(prepared, x, dy)
+    if prepared.formats is not None:
+        x, dy = _as_planned(prepared.formats, x, dy)
     dw = x.new_empty_strided(prepared.shape, prepared.strides)
-    _run(prepared, dw, x.data_ptr(), None, None, None, dy.data_ptr(), None, dw.data_ptr())
+    buffers = _buffers(prepared)
+    buffers.x, buffers.dy, buffers.dw = x.data_ptr(), dy.data_ptr(), dw.data_ptr()
+    _run(prepared, buffers, dw)
     return dw
 
 
-def _operand(tensor: Tensor) -> Operand:
-    return Operand(tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
+def key(tensor: Tensor) -> OperandKey:
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
 
 
-def _threads(tensor: Tensor) -> int:
+def threads(tensor: Tensor) -> int:
     return torch.get_num_threads() if tensor.is_cpu else 0
 
 
-def _as_planned(prepared: Prepared, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    a_format, b_format = prepared.formats
+def _as_planned(formats: _plans.Formats, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    a_format, b_format = formats
     if a_format is not None:
         a = a.contiguous(memory_format=a_format)
     if b_format is not None:
@@ -70,12 +76,22 @@ def _as_planned(prepared: Prepared, a: Tensor, b: Tensor) -> tuple[Tensor, Tenso
     return a, b
 
 
-def _run(prepared: Prepared, result: Tensor, *pointers: int | None) -> None:
-    """`pointers` are x, w, bias, y, dy, dx, dw."""
-    plan, gpu = prepared.plan, prepared.gpu
-    size, workspace = plan.workspace_size, None
+def _buffers(prepared: Prepared) -> CBuffers:
+    """Used by one call at a time: a plan has as many as there ever were calls at once."""
+    try:
+        return prepared.buffers.pop()
+    except IndexError:
+        return CBuffers(struct_size=_BUFFERS_SIZE, workspace_size=prepared.plan.workspace_size)
+
+
+def _run(prepared: Prepared, buffers: CBuffers, result: Tensor) -> None:
+    size = prepared.plan.workspace_size
     if size:
         memory = result.new_empty(size + _WORKSPACE_ALIGNMENT - 1, dtype=torch.uint8)
-        workspace = (memory.data_ptr() + _WORKSPACE_ALIGNMENT - 1) & -_WORKSPACE_ALIGNMENT
-    stream = None if gpu is None else torch._C._cuda_getCurrentRawStream(gpu)
-    check(_execute(plan.handle, CBuffers(_BUFFERS_SIZE, *pointers, None, workspace, size, stream)))
+        buffers.workspace = (memory.data_ptr() + _WORKSPACE_ALIGNMENT - 1) & -_WORKSPACE_ALIGNMENT
+    if prepared.gpu is not None:
+        buffers.stream = torch._C._cuda_getCurrentRawStream(prepared.gpu)
+    status = _execute(prepared.plan.handle, buffers)
+    if status:
+        check(status)
+    prepared.buffers.append(buffers)

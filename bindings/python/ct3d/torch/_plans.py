@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from torch import Tensor
 from .._errors import Unsupported
 from .._plans import CACHED_PLANS, Plan, plan
 from .._problem import Problem, integer, triple
-from .._structs import LAYOUT, MATH, WEIGHTS_LAYOUT, Backend, DType, Op
+from .._structs import LAYOUT, MATH, WEIGHTS_LAYOUT, Backend, CBuffers, DType, Op
 from ._geometry import Geometry, input_extents, kernel_extents
 
 _DTYPES = {
@@ -25,8 +25,12 @@ _DTYPES = {
 _GPU = Backend.HIP if torch.version.hip else Backend.CUDA
 
 
+# What a plan depends on in a tensor, as a plain tuple, which costs each call less; to be read as an Operand.
+OperandKey = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
+Formats = tuple[Optional[torch.memory_format], ...]  # of the two operands, None for one that lies as it has to
+
+
 class Operand(NamedTuple):
-    """What a plan depends on in a tensor."""
 
     shape: torch.Size
     stride: tuple[int, ...]
@@ -38,15 +42,19 @@ class Prepared(NamedTuple):
     """A plan, how its tensors have to lie in memory, and the tensor that it writes."""
 
     plan: Plan
-    formats: tuple[torch.memory_format | None, ...]  # of the two operands, None for one that lies as it has to
+    formats: Formats | None  # None where both lie as they have to
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     gpu: int | None  # the device's index, None on the CPU
+    buffers: list[CBuffers]  # that no call uses now
 
 
 @functools.lru_cache(maxsize=CACHED_PLANS)
-def forward(x: Operand, w: Operand, bias: Operand | None, g: Geometry, threads: int) -> Prepared:
+def forward(
+    x_key: OperandKey, w_key: OperandKey, bias_key: OperandKey | None, g: Geometry, threads: int
+) -> Prepared:
     """Raises TypeError or ValueError, naming the argument, for tensors that do not go together."""
+    x, w, bias = Operand(*x_key), Operand(*w_key), None if bias_key is None else Operand(*bias_key)
     _require_shapes(x, w)
     if integer("groups", g.groups) < 1:
         raise ValueError(f"groups is {g.groups}, must be at least 1")
@@ -61,8 +69,9 @@ def forward(x: Operand, w: Operand, bias: Operand | None, g: Geometry, threads: 
 
 
 @functools.lru_cache(maxsize=CACHED_PLANS)
-def input_grad(dy: Operand, w: Operand, g: Geometry, threads: int) -> Prepared | None:
+def input_grad(dy_key: OperandKey, w_key: OperandKey, g: Geometry, threads: int) -> Prepared | None:
     """None where the backend has no such gradient."""
+    dy, w = Operand(*dy_key), Operand(*w_key)
     extents = input_extents(dy.shape[2:], w.shape[2:], g)
     last, w_last = is_channels_last(dy), is_channels_last(w)
     problem = _problem(Op.BACKWARD_DATA, g, dy, last, w.shape, w_last, dy.shape[1], extents)
@@ -71,8 +80,9 @@ def input_grad(dy: Operand, w: Operand, g: Geometry, threads: int) -> Prepared |
 
 
 @functools.lru_cache(maxsize=CACHED_PLANS)
-def weight_grad(x: Operand, dy: Operand, g: Geometry, threads: int) -> Prepared | None:
+def weight_grad(x_key: OperandKey, dy_key: OperandKey, g: Geometry, threads: int) -> Prepared | None:
     """None where the backend has no such gradient. dy is brought into the format of x."""
+    x, dy = Operand(*x_key), Operand(*dy_key)
     kernel = kernel_extents(x.shape[2:], dy.shape[2:], g)
     shape = (x.shape[1], dy.shape[1] // g.groups, *kernel)
     last = is_channels_last(x)
@@ -152,21 +162,21 @@ def _prepare(
     problem: Problem,
     device: torch.device,
     threads: int,
-    formats: tuple[torch.memory_format | None, ...],
+    formats: Formats,
     shape: tuple[int, ...],
     channels_last: bool,
 ) -> Prepared:
     gpu = device.index if device.type == "cuda" else None
     made = plan(problem, Backend.CPU if gpu is None else _GPU, gpu or 0, threads)
     strides = torch.empty(shape, device="meta", memory_format=format_of(channels_last)).stride()
-    return Prepared(made, formats, shape, strides, gpu)
+    return Prepared(made, None if formats == (None, None) else formats, shape, strides, gpu, [])
 
 
 def _prepare_gradient(
     problem: Problem,
     device: torch.device,
     threads: int,
-    formats: tuple[torch.memory_format | None, ...],
+    formats: Formats,
     shape: tuple[int, ...],
     channels_last: bool,
 ) -> Prepared | None:
